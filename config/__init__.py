@@ -1,0 +1,1 @@
+"""Settings, and how each process of the platform is configured from them."""

@@ -1,0 +1,1 @@
+"""Services an agent would buy, and that need no network."""

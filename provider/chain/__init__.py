@@ -1,0 +1,1 @@
+"""What the Stellar network can tell: ledgers, transactions, events, nonces."""

@@ -1,0 +1,1 @@
+"""The `provider` command: one module a command group."""

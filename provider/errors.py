@@ -1,0 +1,179 @@
+"""Every error this project raises, in one tree.
+
+The docstring of a class is its default message. `status` and `code` are what an HTTP caller sees
+(standard H7); an error without them never reaches a caller.
+"""
+
+from typing import Any
+
+
+class ProviderError(Exception):
+    """Something went wrong."""
+
+    status = 500
+    code = "internal_error"
+
+    def __init__(self, detail: str | None = None, **fields: Any) -> None:
+        self.detail = detail or (type(self).__doc__ or "").strip().splitlines()[0]
+        self.fields = fields
+        super().__init__(self.detail)
+
+
+# Start-up
+
+
+class ConfigurationError(ProviderError):
+    """The configuration is wrong; the process does not start."""
+
+    code = "configuration_error"
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(["The configuration is wrong:", *(f"  - {line}" for line in problems)]))
+
+
+# Calls
+
+
+class CallError(ProviderError):
+    """The call cannot be served as it stands."""
+
+    status = 400
+    code = "bad_request"
+
+
+class InvalidHeader(CallError):
+    """The PAYMENT-SIGNATURE header is not base64 of a JSON object."""
+
+    code = "invalid_payment_header"
+
+
+class InvalidBody(CallError):
+    """The body is not a JSON object."""
+
+    code = "invalid_body"
+
+
+class InvalidInput(CallError):
+    """The input does not fit the service's input schema."""
+
+    code = "invalid_input"
+
+
+class BodyTooLarge(CallError):
+    """The body is larger than 1 MiB."""
+
+    status = 413
+    code = "body_too_large"
+
+
+class ServiceNotFound(CallError):
+    """No service of this name is for sale; GET /services lists them."""
+
+    status = 404
+    code = "service_not_found"
+
+
+class JobNotFound(CallError):
+    """No job has this id; jobs are deleted some days after they finished."""
+
+    status = 404
+    code = "job_not_found"
+
+
+class OutputNotReady(CallError):
+    """The job has no output yet, or none that may be read."""
+
+    status = 409
+    code = "output_not_ready"
+
+
+class PaymentMismatch(CallError):
+    """This payment was already used for another call."""
+
+    status = 409
+    code = "payment_mismatch"
+
+
+class IdentifierMismatch(CallError):
+    """This payment identifier was already used with another payment."""
+
+    status = 409
+    code = "payment_identifier_mismatch"
+
+
+class LaneFull(CallError):
+    """The service has no free place now; try again later."""
+
+    status = 503
+    code = "lane_full"
+
+    def __init__(self, retry_after_seconds: int, detail: str | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(detail)
+
+
+# Payments
+
+
+class PaymentRequired(CallError):
+    """Payment is required."""
+
+    status = 402
+    code = "payment_required"
+
+
+class PaymentRejected(PaymentRequired):
+    """The payment does not pay for this call."""
+
+    code = "payment_rejected"
+
+    def __init__(self, reason: str, detail: str | None = None, **fields: Any) -> None:
+        self.reason = reason
+        super().__init__(detail or reason, **fields)
+
+
+class FacilitatorUnreachable(ProviderError):
+    """The facilitator does not answer; send the same call again later."""
+
+    status = 503
+    code = "facilitator_unreachable"
+    retry_after_seconds = 5
+
+
+# Storage and network
+
+
+class StoreUnavailable(ProviderError):
+    """The job store does not answer; send the same call again later."""
+
+    status = 503
+    code = "store_unavailable"
+    retry_after_seconds = 5
+
+
+class NotDurable(ProviderError):
+    """Redis did not confirm that a write reached the disk in time."""
+
+
+class RpcError(ProviderError):
+    """The Stellar RPC answered with an error."""
+
+
+class RpcUnreachable(RpcError):
+    """The Stellar RPC does not answer."""
+
+
+# Handlers (public: raised by services)
+
+
+class HandlerError(ProviderError):
+    """A handler failed."""
+
+
+class TransientError(HandlerError):
+    """A handler failed for a passing reason: the job is tried again (standard R6)."""
+
+
+class DeterministicError(HandlerError):
+    """A handler failed and would fail again: the job fails at once (standard R6)."""

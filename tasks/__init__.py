@@ -1,0 +1,1 @@
+"""Celery adapters: load, call the domain, store."""
