@@ -1,0 +1,127 @@
+"""Every setting, read once from the environment into one frozen record.
+
+The record is the only place where the rest of the code meets the environment. Wrong values stop the
+process at start, all of them in one message. `docs/reference/settings.md` is generated from the fields.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from environs import Env, EnvValidationError, ValidationError, validate
+from stellar_sdk import StrKey
+
+TESTNET = "stellar:testnet"
+PUBNET = "stellar:pubnet"
+
+USDC = {
+    PUBNET: "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75",
+    TESTNET: "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+}
+"""Contract ids of Circle's USDC, 7 decimals (Stellar asset contract of the classic asset)."""
+
+
+def _setting(default: Any, about: str) -> Any:
+    return field(default=default, metadata={"about": about})
+
+
+class SettingsError(Exception):
+    """The environment holds wrong settings; `problems` has a line for each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(["Wrong settings in the environment:", *(f"  - {p}" for p in problems)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a deployment can choose. The environment variable is the field's name in capitals."""
+
+    public_url: str = _setting("http://127.0.0.1:8000", "URL under which buyers reach the web process.")
+    provider_services: str = _setting("examples.services", "Import paths of registries, by comma.")
+    redis_url: str = _setting("redis://127.0.0.1:6379/0", "Claims and jobs; must be durable (standard C4).")
+    broker_url: str = _setting("", "Celery's wake-ups; disposable. Default: REDIS_URL.")
+    network: str = _setting(TESTNET, "CAIP-2 id of the network: stellar:testnet or stellar:pubnet.")
+    asset: str = _setting("", "Contract id (C…) of the token. Default: USDC of the network.")
+    pay_to: str = _setting("", "Account (G…) or contract (C…) that is paid. Required.")
+    facilitator_url: str = _setting("http://127.0.0.1:8200", "Base URL of the x402 facilitator.")
+    facilitator_api_key: str = _setting("", "Bearer token for the facilitator, if it wants one.")
+    stellar_rpc_urls: tuple[str, ...] = _setting((), "Stellar RPCs, by comma; the second must agree (§10).")
+    request_wait_seconds: int = _setting(25, "Longest time a request is held by Prefer: wait.")
+    verify_timeout_seconds: float = _setting(10.0, "Time allowed for the facilitator's /verify.")
+    settle_timeout_seconds: float = _setting(90.0, "Time allowed for the facilitator's /settle.")
+    settle_margin_seconds: float = _setting(10.0, "Time kept free before a payment expires (S2).")
+    lease_seconds: float = _setting(30.0, "How long a worker holds a job before it must renew.")
+    orphan_margin_seconds: float = _setting(60.0, "Grace before a silent settlement is given up (§9).")
+    reservation_seconds: float = _setting(30.0, "How long an unpaid place in a lane is kept (Q3).")
+    sweep_seconds: float = _setting(15.0, "Interval of the recovery sweep.")
+    sweep_batch: int = _setting(500, "Most jobs a sweep looks at in one run.")
+    retention_seconds: float = _setting(7 * 86400.0, "How long finished jobs are kept.")
+    ledger_seconds: float = _setting(5.0, "Seconds a ledger takes while it could not be measured.")
+    durability_timeout_ms: int = _setting(1000, "Longest wait for Redis to confirm a write on disk (C7).")
+    redis_timeout_seconds: float = _setting(2.0, "Longest wait for one Redis command (C5).")
+    operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
+    log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
+    web_threads: int = _setting(16, "Threads of one web process.")
+    web_processes: int = _setting(1, "Web processes behind one port.")
+
+    @classmethod
+    def from_env(cls) -> "Settings":
+        """Read the environment. Raises SettingsError naming every wrong variable at once."""
+        env = Env(eager=False)
+        values = {f.name: _read(env, f.name, f.default) for f in fields(cls)}
+        values["broker_url"] = values["broker_url"] or values["redis_url"]
+        values["asset"] = values["asset"] or USDC.get(values["network"], "")
+        try:
+            env.seal()
+        except EnvValidationError as error:
+            texts = dict(error.error_messages)
+            raise SettingsError([f"{name}: {text}" for name in texts for text in texts[name]]) from None
+        return cls(**values)
+
+
+def _read(env: Env, name: str, default: Any) -> Any:
+    """Parse one variable by the type of its default, with the check that belongs to it."""
+    key = name.upper()
+    check = CHECKS.get(name)
+    if isinstance(default, tuple):
+        return tuple(env.list(key, list(default), validate=check) or ())
+    if isinstance(default, int):
+        return env.int(key, default, validate=check or validate.Range(min=1))
+    if isinstance(default, float):
+        return env.float(key, default, validate=check or validate.Range(min=0, min_inclusive=False))
+    if name in REQUIRED:
+        return env.str(key, validate=check)
+    return env.str(key, default, validate=check)
+
+
+def _is_payee(value: str) -> None:
+    if not (StrKey.is_valid_ed25519_public_key(value) or StrKey.is_valid_contract(value)):
+        raise ValidationError("must be a Stellar account (G…) or contract (C…) id")
+
+
+def _is_contract(value: str) -> None:
+    if value and not StrKey.is_valid_contract(value):
+        raise ValidationError("must be the contract id (C…) of a token")
+
+
+_URL = validate.URL(schemes={"http", "https"}, require_tld=False)
+_REDIS_URL = validate.Regexp(r"(rediss?|unix)://", error="must be a redis://, rediss:// or unix:// URL")
+
+
+def _are_urls(values: list[str]) -> None:
+    for value in values:
+        _URL(value)
+
+
+REQUIRED = frozenset({"pay_to"})
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "public_url": _URL,
+    "facilitator_url": _URL,
+    "stellar_rpc_urls": _are_urls,
+    "redis_url": _REDIS_URL,
+    "network": validate.OneOf([TESTNET, PUBNET]),
+    "asset": _is_contract,
+    "pay_to": _is_payee,
+    "log_level": validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"]),
+}
