@@ -59,6 +59,7 @@ class Settings:
     retention_seconds: float = _setting(7 * 86400.0, "How long finished jobs are kept.")
     ledger_seconds: float = _setting(5.0, "Seconds a ledger takes while it could not be measured.")
     durability_timeout_ms: int = _setting(1000, "Longest wait for Redis to confirm a write on disk (C7).")
+    worker_stop_seconds: float = _setting(20.0, "Time a stopping worker gives its running jobs.")
     redis_timeout_seconds: float = _setting(2.0, "Longest wait for one Redis command (C5).")
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
@@ -75,7 +76,7 @@ class Settings:
         try:
             env.seal()
         except EnvValidationError as error:
-            texts = dict(error.error_messages)
+            texts: Any = error.error_messages
             raise SettingsError([f"{name}: {text}" for name in texts for text in texts[name]]) from None
         return cls(**values)
 
