@@ -1,0 +1,31 @@
+"""Fixtures that every test may use."""
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from tests.support.redis_server import RedisServer, running_redis
+
+
+@pytest.fixture(scope="session")
+def shared_redis() -> Iterator[RedisServer]:
+    """Run one durable Redis for the whole session; use `redis_url`, which empties it."""
+    with running_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(shared_redis: RedisServer) -> Iterator[str]:
+    """Give the URL of a real, empty Redis."""
+    with redis.Redis.from_url(shared_redis.url) as client:
+        client.flushall()
+        client.script_flush()
+    yield shared_redis.url
+
+
+@pytest.fixture
+def own_redis() -> Iterator[RedisServer]:
+    """Run a Redis that the test may kill or freeze."""
+    with running_redis() as server:
+        yield server
