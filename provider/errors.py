@@ -102,6 +102,12 @@ class IdentifierMismatch(CallError):
     code = "payment_identifier_mismatch"
 
 
+class InvalidIdentifier(CallError):
+    """The payment identifier must be 16 to 128 characters of A-Z, a-z, 0-9, "-" and "_"."""
+
+    code = "invalid_payment_identifier"
+
+
 class LaneFull(CallError):
     """The service has no free place now; try again later."""
 
@@ -131,6 +137,12 @@ class PaymentRejected(PaymentRequired):
     def __init__(self, reason: str, detail: str | None = None, **fields: Any) -> None:
         self.reason = reason
         super().__init__(detail or reason, **fields)
+
+
+class HeaderTooLarge(ProviderError):
+    """A payment header would be larger than 8 KB, which proxies cut off; shorten the service's descriptions."""
+
+    code = "header_too_large"
 
 
 class FacilitatorUnreachable(ProviderError):

@@ -37,6 +37,29 @@ class PaymentPayload:
     resource: Mapping[str, Any] | None = None
     extensions: Mapping[str, Any] = field(default_factory=dict)
     x402_version: int = X402_VERSION
+    wire: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The JSON object as it was received, unknown fields included: what a facilitator is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentChallenge:
+    """A 402 answer as its buyer reads it."""
+
+    accepts: tuple[PaymentRequirements, ...]
+    resource: Mapping[str, Any] | None = None
+    error: str | None = None
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentIdentity:
+    """Which payment this is, decoded but not judged: the claim key (standard J2) and the envelope (J3)."""
+
+    network: str
+    asset: str
+    payer: str
+    nonce: int
+    envelope_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +81,29 @@ class CheckedPayment:
     """False for contract payers, whose signature only simulation can judge."""
     envelope_digest: str
     """SHA-256 (hex) of the decoded envelope: equal only for byte-equal envelopes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a facilitator's `/verify` said."""
+
+    valid: bool
+    reason: str | None = None
+    payer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementResponse:
+    """The content of a PAYMENT-RESPONSE header, as its buyer reads it."""
+
+    success: bool
+    network: str
+    transaction: str = ""
+    payer: str | None = None
+    amount: int | None = None
+    error_reason: str | None = None
+    error_message: str | None = None
+    extensions: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
