@@ -16,12 +16,12 @@ def shared_redis() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def redis_url(shared_redis: RedisServer) -> Iterator[str]:
+def redis_url(shared_redis: RedisServer) -> str:
     """Give the URL of a real, empty Redis."""
     with redis.Redis.from_url(shared_redis.url) as client:
         client.flushall()
         client.script_flush()
-    yield shared_redis.url
+    return shared_redis.url
 
 
 @pytest.fixture
