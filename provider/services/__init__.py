@@ -1,0 +1,23 @@
+"""What is for sale: services, how they are declared, and what their handlers are given (standard §1)."""
+
+from provider.errors import DeterministicError, TransientError
+from provider.services.context import Cancelled, Context, Handler, HandlerLogger
+from provider.services.conversion import JsonSchema
+from provider.services.declaration import ChargePolicy, Service
+from provider.services.problems import FieldProblem
+from provider.services.registry import Registry, load_registry
+
+__all__ = [
+    "Cancelled",
+    "ChargePolicy",
+    "Context",
+    "DeterministicError",
+    "FieldProblem",
+    "Handler",
+    "HandlerLogger",
+    "JsonSchema",
+    "Registry",
+    "Service",
+    "TransientError",
+    "load_registry",
+]

@@ -1,0 +1,82 @@
+"""Read a query string as JSON, guided by the input schema (GET /run/<name>?…)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from referencing.jsonschema import DRAFT202012
+
+from provider.services.schema import CompiledSchema
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,99})")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?")
+_LITERALS = {"true": ("boolean", True), "false": ("boolean", False), "null": ("null", None)}
+_APPLIED_IN_PLACE = ("allOf", "anyOf", "oneOf")
+_TYPE_OF = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+
+# A subschema with the resolver of the place it stands in.
+_Place = tuple[dict[str, Any], Any]
+
+
+def coerce(pairs: Iterable[tuple[str, str]], schema: CompiledSchema) -> dict[str, Any]:
+    """Return the input that the pairs spell; text that fits no declared type stays text."""
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    for name, text in pairs:
+        texts[name].append(text)
+    root = list(_expanded((schema.schema, schema.resolver)))
+    return {name: _value(found, list(_children(root, "properties", name))) for name, found in texts.items()}
+
+
+def _value(texts: list[str], places: list[_Place]) -> Any:
+    types = _types(places)
+    if "array" in types and (len(texts) > 1 or "string" not in types):
+        item_types = _types(list(_children(places, "items")))
+        return [_scalar(text, item_types) for text in texts]
+    return _scalar(texts[0], types) if len(texts) == 1 else list(texts)
+
+
+def _scalar(text: str, types: set[str]) -> Any:
+    kind, literal = _LITERALS.get(text, ("", None))
+    if kind in types:
+        return literal
+    if types & {"integer", "number"} and _INTEGER.fullmatch(text):
+        return int(text)
+    if "number" in types and _NUMBER.fullmatch(text):
+        return float(text)
+    return None if not text and "null" in types and "string" not in types else text
+
+
+def _types(places: list[_Place]) -> set[str]:
+    types: set[str] = set()
+    for schema, _ in places:
+        declared = schema.get("type", [])
+        types.update([declared] if isinstance(declared, str) else declared)
+        if not declared:
+            values = [*schema.get("enum", []), *([schema["const"]] if "const" in schema else [])]
+            types.update(_TYPE_OF.get(type(value), "") for value in values)
+    return types
+
+
+def _children(places: Iterable[_Place], *keys: str) -> Iterator[_Place]:
+    """Yield the subschemas found under these keys, expanded."""
+    for schema, resolver in places:
+        child: Any = schema
+        for key in keys:
+            child = child.get(key) if isinstance(child, dict) else None
+        yield from _expanded((child, resolver))
+
+
+def _expanded(place: tuple[Any, Any], seen: frozenset[int] = frozenset()) -> Iterator[_Place]:
+    """Yield a subschema and what it applies to the same value: references and alternatives."""
+    schema, resolver = place
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return
+    seen |= {id(schema)}
+    resolver = resolver.in_subresource(DRAFT202012.create_resource(schema))
+    yield schema, resolver
+    if "$ref" in schema:
+        target = resolver.lookup(schema["$ref"])
+        yield from _expanded((target.contents, target.resolver), seen)
+    for member in (member for key in _APPLIED_IN_PLACE for member in schema.get(key, [])):
+        yield from _expanded((member, resolver), seen)
