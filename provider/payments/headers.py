@@ -1,0 +1,83 @@
+"""The three payment headers: base64 of compact UTF-8 JSON."""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from provider import errors
+from provider.payments import wire
+from provider.payments.models import PaymentPayload
+from provider.payments.schemas import load_payload
+
+PAYMENT_REQUIRED = "PAYMENT-REQUIRED"
+PAYMENT_SIGNATURE = "PAYMENT-SIGNATURE"
+PAYMENT_RESPONSE = "PAYMENT-RESPONSE"
+
+MAX_SIGNATURE_CHARS = 16 * 1024
+MAX_ANSWER_CHARS = 8 * 1024
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+_TO_STANDARD = str.maketrans("-_", "+/")
+
+
+def decode_payment_signature(header: str) -> PaymentPayload:
+    """Read a PAYMENT-SIGNATURE header (standard H2); raises `errors.InvalidHeader` saying what to do."""
+    return load_payload(decode_object(header))
+
+
+def decode_object(header: str, *, max_chars: int = MAX_SIGNATURE_CHARS) -> dict[str, Any]:
+    """Decode base64 (standard or url-safe, padded or not) of a JSON object.
+
+    Raises:
+        errors.InvalidHeader: if the header is anything else.
+    """
+    if len(header) > max_chars:
+        raise errors.InvalidHeader(f"The payment header is larger than {max_chars} characters; send a smaller one.")
+    try:
+        return wire.parse_object(_decode_base64(header.strip()).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise errors.InvalidHeader("The payment header is base64, but not of UTF-8 text; encode JSON.") from None
+    except binascii.Error as problem:
+        raise errors.InvalidHeader(
+            f"The payment header is not base64 ({problem}); send base64 of the JSON payment payload."
+        ) from None
+    except ValueError as problem:
+        raise errors.InvalidHeader(
+            f"The payment header is not base64 of a JSON object: {problem}; send the x402 v2 PaymentPayload."
+        ) from None
+
+
+def encode_payment_required(body: Mapping[str, Any]) -> str:
+    """Encode a 402 body; raises `errors.HeaderTooLarge` past 8 KB, where proxies cut headers off (H1)."""
+    return _encode(body, PAYMENT_REQUIRED)
+
+
+def encode_payment_response(body: Mapping[str, Any]) -> str:
+    """Encode a `SettlementResponse` (standard H5)."""
+    return _encode(body, PAYMENT_RESPONSE)
+
+
+def encode_payment_signature(body: Mapping[str, Any]) -> str:
+    """Encode a payment payload, as a buyer does."""
+    return _encode(body, PAYMENT_SIGNATURE, MAX_SIGNATURE_CHARS)
+
+
+def _encode(body: Mapping[str, Any], name: str, max_chars: int = MAX_ANSWER_CHARS) -> str:
+    header = base64.b64encode(wire.compact(body)).decode("ascii")
+    if len(header) > max_chars:
+        raise errors.HeaderTooLarge(
+            f"The {name} header would have {len(header)} characters, at most {max_chars} are safe; "
+            "shorten the service's description, schemas and examples."
+        )
+    return header
+
+
+def _decode_base64(text: str) -> bytes:
+    """Decode strictly: Python's own decoder skips characters outside the alphabet."""
+    body = text.rstrip("=")
+    standard = body.translate(_TO_STANDARD)
+    if len(text) - len(body) > 2 or not body or not _BASE64.fullmatch(standard):
+        raise binascii.Error("a character that base64 does not have")
+    return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)

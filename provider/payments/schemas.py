@@ -1,0 +1,260 @@
+"""Marshmallow schemas between the x402 wire (camelCase, amounts as digit strings) and `models`.
+
+Unknown fields are ignored on input. What must reach the facilitator as the buyer sent it (the payload) keeps
+its wire object, see `dump_payload`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
+
+from provider import errors
+from provider.payments.models import (
+    X402_VERSION,
+    PaymentChallenge,
+    PaymentPayload,
+    PaymentRequirements,
+    Receipt,
+    SettlementResponse,
+    Verdict,
+)
+
+_DIGITS = re.compile(r"0|[1-9][0-9]{0,38}")
+_TEXT = validate.Length(min=1, max=256)
+
+
+class Amount(fields.Field[int]):
+    """Atomic units: an int here, a string of digits on the wire."""
+
+    def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+            raise ValidationError("Must be a string of digits, such as \"10000\".")
+        return int(value)
+
+
+class Flag(fields.Boolean):
+    """A boolean that is one: marshmallow's own also takes `1` and `"true"`."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValidationError("Must be a boolean.")
+        return value
+
+
+class _Wire(Schema):
+    class Meta:
+        unknown = EXCLUDE
+
+    @pre_load
+    def drop_nulls(self, data: Any, **kwargs: Any) -> Any:
+        """Read `null` as absent: Python and Go clients write their empty optional fields so."""
+        return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
+
+
+def _object(**kwargs: Any) -> fields.Dict:
+    return fields.Dict(keys=fields.String(), load_default=dict, **kwargs)
+
+
+class RequirementsSchema(_Wire):
+    """`PaymentRequirements`."""
+
+    scheme = fields.String(required=True, validate=_TEXT)
+    network = fields.String(required=True, validate=_TEXT)
+    amount = Amount(required=True)
+    asset = fields.String(required=True, validate=_TEXT)
+    pay_to = fields.String(required=True, data_key="payTo", validate=_TEXT)
+    max_timeout_seconds = fields.Integer(
+        required=True, strict=True, data_key="maxTimeoutSeconds", validate=validate.Range(min=1, max=2**31)
+    )
+    extra = _object()
+
+    @post_load
+    def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentRequirements:
+        return PaymentRequirements(**data)
+
+
+class StellarPayloadSchema(_Wire):
+    """The part of a payload that belongs to scheme `exact` on Stellar."""
+
+    transaction = fields.String(required=True)
+
+
+class PayloadSchema(_Wire):
+    """`PaymentPayload`."""
+
+    x402_version = fields.Integer(required=True, strict=True, data_key="x402Version")
+    accepted = fields.Nested(RequirementsSchema, required=True)
+    payload = fields.Nested(StellarPayloadSchema, required=True)
+    resource = fields.Dict(keys=fields.String(), load_default=None)
+    extensions = _object()
+
+    @post_load
+    def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentPayload:
+        return PaymentPayload(transaction=data.pop("payload")["transaction"], **data)
+
+
+class ChallengeSchema(_Wire):
+    """`PaymentRequired`, the body and header of a 402."""
+
+    x402_version = fields.Integer(required=True, strict=True, data_key="x402Version",
+                                  validate=validate.Equal(X402_VERSION))  # fmt: skip
+    error = fields.String(load_default=None)
+    resource = fields.Dict(keys=fields.String(), load_default=None)
+    accepts = fields.List(fields.Nested(RequirementsSchema), required=True)
+    extensions = _object()
+
+    @post_load
+    def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentChallenge:
+        del data["x402_version"]
+        return PaymentChallenge(accepts=tuple(data.pop("accepts")), **data)
+
+
+class VerifyResponseSchema(_Wire):
+    """`VerifyResponse` of a facilitator; `isValid` counts only as a boolean."""
+
+    valid = Flag(required=True, data_key="isValid")
+    reason = fields.String(load_default=None, data_key="invalidReason")
+    payer = fields.String(load_default=None)
+
+    @post_load
+    def build(self, data: dict[str, Any], **kwargs: Any) -> Verdict:
+        return Verdict(**data)
+
+
+class SettlementResponseSchema(_Wire):
+    """`SettlementResponse`, the content of PAYMENT-RESPONSE."""
+
+    success = Flag(required=True)
+    network = fields.String(required=True)
+    transaction = fields.String(load_default="")
+    payer = fields.String(load_default=None)
+    amount = Amount(load_default=None)
+    error_reason = fields.String(load_default=None, data_key="errorReason")
+    error_message = fields.String(load_default=None, data_key="errorMessage")
+    extensions = _object()
+
+    @post_load
+    def build(self, data: dict[str, Any], **kwargs: Any) -> SettlementResponse:
+        return SettlementResponse(**data)
+
+
+_REQUIREMENTS = RequirementsSchema()
+_PAYLOAD = PayloadSchema()
+_CHALLENGE = ChallengeSchema()
+_VERIFY = VerifyResponseSchema()
+_SETTLEMENT = SettlementResponseSchema()
+
+
+def dump_requirements(requirements: PaymentRequirements) -> dict[str, Any]:
+    """Spell one offer as `PaymentRequirements`."""
+    return cast("dict[str, Any]", _REQUIREMENTS.dump(requirements))
+
+
+def load_requirements(obj: Mapping[str, Any]) -> PaymentRequirements:
+    """Read one offer; raises `errors.InvalidBody` naming each field."""
+    return cast(PaymentRequirements, _load(_REQUIREMENTS, obj, errors.InvalidBody, "The payment requirements"))
+
+
+def load_payload(obj: Mapping[str, Any]) -> PaymentPayload:
+    """Read a payment payload; raises `errors.InvalidHeader` naming each field."""
+    payload = cast(PaymentPayload, _load(_PAYLOAD, obj, errors.InvalidHeader, "The payment payload"))
+    return replace(payload, wire=dict(obj))
+
+
+def dump_payload(payload: PaymentPayload) -> dict[str, Any]:
+    """Spell a payload for the facilitator: as it was received, if it was received."""
+    if payload.wire is not None:
+        return dict(payload.wire)
+    body: dict[str, Any] = {"x402Version": payload.x402_version}
+    if payload.resource is not None:
+        body["resource"] = dict(payload.resource)
+    body["accepted"] = dump_requirements(payload.accepted)
+    body["payload"] = {"transaction": payload.transaction}
+    return body | ({"extensions": dict(payload.extensions)} if payload.extensions else {})
+
+
+def payment_required(
+    *,
+    url: str,
+    description: str,
+    accepts: Sequence[PaymentRequirements],
+    error: str = "Payment is required.",
+    mime_type: str = "application/json",
+    extensions: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Build the body of a 402 (standard H1)."""
+    return {
+        "x402Version": X402_VERSION,
+        "error": error,
+        "resource": {"url": url, "description": description, "mimeType": mime_type},
+        "accepts": [dump_requirements(offer) for offer in accepts],
+        "extensions": dict(extensions or {}),
+    }
+
+
+def load_payment_required(obj: Mapping[str, Any]) -> PaymentChallenge:
+    """Read a 402 as its buyer; raises `errors.InvalidBody` naming each field."""
+    return cast(PaymentChallenge, _load(_CHALLENGE, obj, errors.InvalidBody, "The 402 answer"))
+
+
+def load_verdict(obj: Any) -> Verdict:
+    """Read a facilitator's `VerifyResponse`; raises `errors.InvalidBody` naming each field."""
+    return cast(Verdict, _load(_VERIFY, obj, errors.InvalidBody, "The facilitator's answer"))
+
+
+def settlement_response(
+    *,
+    success: bool,
+    network: str,
+    transaction: str = "",
+    payer: str | None = None,
+    amount: int | None = None,
+    error_reason: str | None = None,
+    error_message: str | None = None,
+) -> dict[str, Any]:
+    """Build a `SettlementResponse`; fields without a value are left out (standard H5)."""
+    response = SettlementResponse(success, network, transaction, payer, amount, error_reason, error_message)
+    return {k: v for k, v in _SETTLEMENT.dump(response).items() if v is not None and v != {}}
+
+
+def receipt_response(receipt: Receipt) -> dict[str, Any]:
+    """Build the `SettlementResponse` of a payment that settled."""
+    return settlement_response(
+        success=True,
+        network=receipt.network,
+        transaction=receipt.transaction,
+        payer=receipt.payer,
+        amount=receipt.amount,
+    )
+
+
+def load_settlement_response(obj: Mapping[str, Any]) -> SettlementResponse:
+    """Read a PAYMENT-RESPONSE as its buyer; raises `errors.InvalidBody` naming each field."""
+    return cast(SettlementResponse, _load(_SETTLEMENT, obj, errors.InvalidBody, "The settlement response"))
+
+
+def _load(schema: Schema, obj: Any, error: type[errors.CallError], what: str) -> Any:
+    try:
+        return schema.load(obj)
+    except ValidationError as problem:
+        named = dict(_flatten(problem.messages))
+        text = "; ".join(f"{field}: {message}" for field, message in named.items())
+        raise error(f"{what} does not fit x402 v2: {text}", errors=named) from None
+
+
+def _flatten(messages: Any, path: str = "") -> list[tuple[str, str]]:
+    """Flatten marshmallow's tree of messages into dotted names."""
+    if not isinstance(messages, Mapping):
+        return [(path, " ".join(str(m) for m in messages))]
+    names = {str(key): ("" if key == "_schema" else str(key)) for key in messages}
+    return [
+        item
+        for key, value in messages.items()
+        for item in _flatten(value, ".".join(part for part in (path, names[str(key)]) if part))
+    ]
