@@ -1,0 +1,1 @@
+"""The local network for development, demo and tests: chain, facilitator, payer."""

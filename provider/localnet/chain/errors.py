@@ -1,0 +1,50 @@
+"""What the local chain refuses, worded like the networks word it."""
+
+from __future__ import annotations
+
+
+class HostError(Exception):
+    """A contract call that trapped. `kind` and `code` as in `Error(Auth, ExistingValue)`."""
+
+    def __init__(self, kind: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.kind, self.code, self.message = kind, code, message
+
+    @property
+    def text(self) -> str:
+        """The text that a simulation answers in `error`."""
+        name = f"Error({self.kind}, {self.code})"
+        return (
+            f"HostError: {name}\n\nEvent log (newest first):\n"
+            f'   0: [Diagnostic Event] topics:[error, {name}], data:"{self.message}"\n'
+        )
+
+
+class RpcError(Exception):
+    """A JSON-RPC error object; the HTTP status stays 200."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class InvalidRequest(RpcError):
+    def __init__(self, message: str) -> None:
+        super().__init__(-32600, message)
+
+
+class InvalidParams(RpcError):
+    def __init__(self, message: str) -> None:
+        super().__init__(-32602, message)
+
+
+class BrokenConnection(Exception):
+    """A fault: end the connection without an answer."""
+
+
+class ServerDown(Exception):
+    """A fault: answer HTTP 500 with something that is no JSON-RPC."""
+
+
+class UnknownFault(ValueError):
+    """The fault has no such name or parameter."""
