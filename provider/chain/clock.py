@@ -1,0 +1,83 @@
+"""The ledger clock: which ledger is the latest, and when another one will close (standard §10, end).
+
+The reading is shared through a cache for about a ledger's length, so that many processes make few calls.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from provider.chain.rpc import StellarRpc
+from provider.errors import RpcError
+
+
+class Cache(Protocol):
+    """Where processes share a reading; `set` keeps it for the given time."""
+
+    def get(self) -> str | None: ...
+
+    def set(self, text: str, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTime:
+    """One reading. Times are Unix seconds."""
+
+    latest_ledger: int
+    closed_at: float
+    ledger_seconds: float
+    """Measured seconds per ledger."""
+
+    def closes_at(self, ledger: int) -> float:
+        """Estimate when a ledger closes (or closed)."""
+        return self.closed_at + (ledger - self.latest_ledger) * self.ledger_seconds
+
+    def seconds_until(self, ledger: int) -> float:
+        """Estimate how long until a ledger closes, counted from a reading that may be a ledger old.
+
+        It takes no clock of this machine into account, so that a wrong one harms nobody (C6).
+        """
+        return (ledger - self.latest_ledger - 1) * self.ledger_seconds
+
+
+class LedgerClock:
+    """Reads the latest ledger. Without an RPC, or while it is away, there is no answer."""
+
+    def __init__(
+        self,
+        rpc: StellarRpc | None,
+        cache: Cache,
+        *,
+        ledger_seconds: float = 5.0,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._rpc = rpc
+        self._cache = cache
+        self._default_seconds = ledger_seconds
+        self._now = now
+
+    def read(self) -> LedgerTime | None:
+        """Give the latest ledger, at most about a ledger old; None when nobody can tell."""
+        if self._rpc is None:
+            return None
+        cached = self._cache.get()
+        if cached is not None:
+            return LedgerTime(**json.loads(cached)) if cached else None
+        reading = self._ask(self._rpc)
+        text = json.dumps(asdict(reading)) if reading else ""
+        self._cache.set(text, reading.ledger_seconds if reading else self._default_seconds)
+        return reading
+
+    def _ask(self, rpc: StellarRpc) -> LedgerTime | None:
+        try:
+            health = rpc.health()
+        except (RpcError, KeyError, ValueError):
+            return None
+        closed_at = health.latest_close_time
+        span = health.latest_ledger - health.oldest_ledger
+        seconds = self._default_seconds
+        if closed_at is not None and health.oldest_close_time is not None and span > 0:
+            seconds = max(0.1, (closed_at - health.oldest_close_time) / span)
+        return LedgerTime(health.latest_ledger, self._now() if closed_at is None else closed_at, seconds)

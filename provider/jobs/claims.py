@@ -1,0 +1,223 @@
+"""The claim desk: a signed payment becomes a job, in the order of standard H2.
+
+Each step fails without any effect of the later ones, and the last one, writing the record, is the only one
+that matters: until then nothing was promised and nothing was sent.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from config.settings import Settings
+from provider.chain.clock import LedgerClock, LedgerTime
+from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
+from provider.jobs.claimkeys import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
+from provider.jobs.dispatch import Dispatcher
+from provider.jobs.models import Draft, Job, Status, Terms
+from provider.jobs.store import JobStore
+from provider.payments.facilitator import FacilitatorClient
+from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
+from provider.payments.payload import check_payment
+from provider.payments.proof import verify_proof
+from provider.payments.schemas import dump_payload, dump_requirements
+from provider.services import ChargePolicy, Service
+
+Value = Callable[[], dict[str, Any]]
+"""Gives the input of a call, or raises InvalidBody: decoding it comes after the replay look-up (H2)."""
+
+
+class ClaimDesk:
+    """Quotes services, and turns paid calls into jobs."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        facilitator: FacilitatorClient,
+        clock: LedgerClock,
+        dispatcher: Dispatcher,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._claims = ClaimKeys(store)
+        self._facilitator = facilitator
+        self._clock = clock
+        self._dispatcher = dispatcher
+        self._settings = settings
+
+    def quote(self, service: Service) -> PaymentRequirements:
+        """Say what a call of this service costs (H1)."""
+        extra: dict[str, Any] = {"areFeesSponsored": True}
+        if service.charge is ChargePolicy.UPFRONT:
+            extra["paymentFlow"] = "upfront"
+        return PaymentRequirements(
+            network=self._settings.network,
+            asset=self._settings.asset,
+            amount=service.amount,
+            pay_to=self._settings.pay_to,
+            max_timeout_seconds=service.max_timeout_seconds,
+            extra=extra,
+        )
+
+    def admits(self, service: Service) -> None:
+        """Raise LaneFull when a call of this service would find no place (H1)."""
+        self._reserve(service, "", seconds=0)
+
+    def call(self, service: Service, value: Value, payload: PaymentPayload, proof: str | None = None) -> Job:
+        """Turn a paid call into a job, or give the job it became before.
+
+        Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, LaneFull,
+        FacilitatorUnreachable or StoreUnavailable; only the last leaves it open whether there is a job.
+        """
+        purchase = Purchase.of(service, payload, proof)
+        if purchase.identifier:
+            bound = self._claims.identified(purchase.identifier)
+            if bound not in (None, purchase.digest):
+                raise IdentifierMismatch
+        earlier = self._claims.find(purchase.digest)
+        if earlier is None:
+            return self._claim(purchase, value())
+        job = self._replay(purchase, earlier, value)
+        return job or self._claim(purchase, value(), job_id=earlier.job)
+
+    # The same payment again (J3)
+
+    def _replay(self, purchase: Purchase, earlier: Claim, value: Value) -> Job | None:
+        """Give the job this very call became; None when a crash came between claim and record (J7)."""
+        if purchase.identity.envelope_digest != earlier.envelope:
+            self._claims.count_mismatch(purchase.digest)
+            raise PaymentMismatch
+        if purchase.call_digest(value()) != earlier.call:
+            raise PaymentMismatch
+        if earlier.identifier and purchase.identifier != earlier.identifier:
+            raise PaymentMismatch("This payment came with a payment identifier: send it again with it.")
+        if not earlier.identifier and earlier.mismatches >= MISMATCHES_ALLOWED:
+            self._refuse_strangers(purchase)
+        try:
+            return self._store.get(earlier.job)
+        except JobNotFound:
+            current = self._claims.find(purchase.digest)
+            if current is None or current.gone:
+                raise PaymentMismatch("This payment was used for a job that is deleted by now.") from None
+        return None
+
+    def _refuse_strangers(self, purchase: Purchase) -> None:
+        if purchase.proof is None or not verify_proof(
+            purchase.proof,
+            payer=purchase.identity.payer,
+            service=purchase.service.name,
+            nonce=purchase.identity.nonce,
+            public_url=self._settings.public_url,
+            now=time.time(),
+        ):
+            raise PaymentMismatch("Others tried this payment: it is replayed only with a PAYER-PROOF header.")
+
+    # A new payment
+
+    def _claim(self, purchase: Purchase, value: dict[str, Any], job_id: str | None = None) -> Job:
+        service = purchase.service
+        problems = service.validate_input(value)
+        if problems:
+            raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
+        now = self._clock.read()
+        offer = self.quote(service)
+        checked = self._check(purchase.payload, offer, now)
+        draft = self._draft(purchase, value, offer, checked, now)
+        job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
+        self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
+        try:
+            self._verify(purchase.payload, offer)
+            job = self._record(purchase, value, job_id, draft)
+        except BaseException:
+            self._store.release(job_id)
+            raise
+        self._dispatch(job)
+        return job
+
+    def _check(
+        self, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
+    ) -> CheckedPayment:
+        return check_payment(
+            payload,
+            [offer],
+            latest_ledger=now.latest_ledger if now else None,
+            ledger_seconds=now.ledger_seconds if now else self._settings.ledger_seconds,
+            needed_seconds=self._settings.settle_margin_seconds,
+        )
+
+    def _verify(self, payload: PaymentPayload, offer: PaymentRequirements) -> None:
+        verdict = self._facilitator.verify(payload, offer)
+        if not verdict.valid:
+            raise PaymentRejected(verdict.reason or "invalid_payment")
+
+    def _record(self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft) -> Job:
+        """Take the claim key, then write the record; whoever comes second gets the first one's job."""
+        if purchase.identifier:
+            seconds = self._settings.retention_seconds + purchase.service.max_timeout_seconds
+            if not self._claims.bind_identifier(purchase.identifier, purchase.digest, seconds=seconds):
+                raise IdentifierMismatch
+        taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
+        if taken is None or taken.job == job_id:
+            return self._write(purchase.service, job_id, draft)
+        self._store.release(job_id)
+        job = self._replay(purchase, taken, lambda: value)
+        return job or self._write(purchase.service, taken.job, draft)
+
+    def _write(self, service: Service, job_id: str, draft: Draft) -> Job:
+        """Write the record, once; the reservation is taken again if it ran out meanwhile."""
+        job = self._store.create(job_id, draft)
+        while job is None:
+            self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
+            job = self._store.create(job_id, draft)
+        return job
+
+    def _draft(
+        self,
+        purchase: Purchase,
+        value: dict[str, Any],
+        offer: PaymentRequirements,
+        checked: CheckedPayment,
+        now: LedgerTime | None,
+    ) -> Draft:
+        service, margin = purchase.service, self._settings.settle_margin_seconds
+        upfront = service.charge is ChargePolicy.UPFRONT
+        window = max(1.0, service.max_timeout_seconds - margin)
+        if now is not None:
+            window = min(window, now.seconds_until(checked.expiration_ledger) - margin)
+        wire = [dump_payload(purchase.payload), dump_requirements(offer)]
+        return Draft(
+            status=Status.PENDING if upfront else Status.QUEUED,
+            terms=Terms(
+                charge=service.charge,
+                network=checked.network,
+                asset=checked.asset,
+                payer=checked.payer,
+                pay_to=checked.pay_to,
+                amount=checked.amount,
+                nonce=checked.nonce,
+                expiration_ledger=checked.expiration_ledger,
+                claim_ledger=now.latest_ledger if now else None,
+                max_timeout_seconds=service.max_timeout_seconds,
+                claim=purchase.digest,
+            ),
+            input=json.dumps(value, separators=(",", ":")),
+            payment=json.dumps(wire, separators=(",", ":")),
+            window_seconds=0 if upfront else max(0.001, window),
+            expires_seconds=service.max_timeout_seconds + self._settings.orphan_margin_seconds,
+            look_seconds=self._settings.sweep_seconds if upfront else max(0.001, window),
+        )
+
+    def _reserve(self, service: Service, job_id: str, *, seconds: float) -> None:
+        """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
+        most_wait = service.max_wait_seconds
+        if service.charge is ChargePolicy.ON_SUCCESS:
+            room = service.max_timeout_seconds - self._settings.settle_margin_seconds
+            most_wait = min(most_wait, room - service.timeout_seconds)
+        self._store.reserve(service, job_id, seconds=seconds, most_wait_seconds=max(0.0, most_wait))
+
+    def _dispatch(self, job: Job) -> None:
+        if job.status is Status.PENDING:
+            self._dispatcher.settle(job.id)
+        elif job.status is Status.QUEUED:
+            self._dispatcher.handle(job.id)

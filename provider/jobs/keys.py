@@ -1,0 +1,81 @@
+"""The key space, written once. Nobody else spells a key.
+
+| key | type | meaning |
+|---|---|---|
+| `provider:{S}:job:<hex>` | hash | the record of job `S.<hex>` (`models.Job`), the only authority (J1) |
+| `provider:{S}:index` | sorted set | every job of service S, score = status code × 10¹⁴ + createdAt in ms |
+| `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
+| `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
+| `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
+| `provider:{S}:reserved` | sorted set | places kept during verify, score = when they free themselves (ms) |
+| `provider:{S}:pace` | hash | `average_ms`: exponentially weighted duration of the service's handlers |
+| `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
+| `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
+| `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
+| `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
+| `provider:clock` | string | the latest ledger and its close time, for a ledger's length |
+
+`S` is a service's name in braces: the hash tag that keeps all keys of one service on one node of a
+Redis Cluster (J7). The claim key has a slot of its own and is taken before the job is written.
+The channel `provider:{S}:job:<hex>` (the record's own key) carries a message after every change.
+"""
+
+import hashlib
+
+PREFIX = "provider"
+SERVICES = f"{PREFIX}:services"
+RECONCILE_CURSOR = f"{PREFIX}:cursor:reconcile"
+CLOCK = f"{PREFIX}:clock"
+EVENTS = f"{PREFIX}:*:job:*"
+"""Pattern of all record channels."""
+
+
+def split(job_id: str) -> tuple[str, str]:
+    """Split a job id into service name and random part. Raises ValueError for a malformed id."""
+    service, _, token = job_id.rpartition(".")
+    if not service or len(token) != 32 or not set(token) <= set("0123456789abcdef"):
+        raise ValueError(f"not a job id: {job_id[:80]!r}")
+    return service, token
+
+
+def job(job_id: str) -> str:
+    service, token = split(job_id)
+    return f"{PREFIX}:{{{service}}}:job:{token}"
+
+
+def job_id_of(channel: str) -> str:
+    """Give the job id whose record lives under this key (or channel)."""
+    _, tag, _, token = channel.split(":")
+    return f"{tag[1:-1]}.{token}"
+
+
+def index(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:index"
+
+
+def lane(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:lane"
+
+
+def slots(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:slots"
+
+
+def due(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:due"
+
+
+def reserved(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:reserved"
+
+
+def pace(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:pace"
+
+
+def claim(digest: str) -> str:
+    return f"{PREFIX}:{{claim:{digest}}}"
+
+
+def identifier(value: str) -> str:
+    return f"{PREFIX}:{{identifier:{hashlib.sha256(value.encode()).hexdigest()[:32]}}}"

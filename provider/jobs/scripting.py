@@ -1,0 +1,46 @@
+"""The Lua scripts as callables: shipped as package data, loaded once, run by their SHA."""
+
+from collections.abc import Callable, Iterable
+from importlib import resources
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from provider.errors import StoreUnavailable
+
+STEPS = (
+    "claim",
+    "create",
+    "lease",
+    "renew",
+    "move",
+    "begin_settlement",
+    "withdraw_settlement",
+)
+"""Scripts after which a process may die with something new on record; crash tests hold a row for each."""
+
+
+class Scripts:
+    """Run a script by its name: `scripts("move", keys, args)`.
+
+    `after` is called with the script's name once its effects are stored; crash tests hook in there.
+    """
+
+    def __init__(self, client: "Redis") -> None:
+        folder = resources.files("provider.jobs") / "scripts"
+        self._scripts = {
+            entry.name.removesuffix(".lua"): client.register_script(entry.read_text())
+            for entry in folder.iterdir()
+            if entry.name.endswith(".lua")
+        }
+        self.after: Callable[[str], None] = lambda name: None
+
+    def __call__(self, name: str, keys: Iterable[str], args: Iterable[Any]) -> Any:
+        """Run one script. Raises StoreUnavailable when Redis does not answer or refuses."""
+        try:
+            answer = self._scripts[name](keys=list(keys), args=list(args))
+        except RedisError as error:
+            raise StoreUnavailable from error
+        self.after(name)
+        return answer

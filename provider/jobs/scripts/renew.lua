@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- Prolong a lease, while its owner still holds it (R1).
+--
+-- KEYS  1 job · 2 slots · 3 due
+-- ARGV  1 job id · 2 owner · 3 lease (ms) · 4… field, value pairs (progress)
+-- Returns {version, cancel asked for (1 or 0)}, or false when the lease is lost.
+local record = redis.call('HMGET', KEYS[1], 'owner', 'cancel')
+if record[1] ~= ARGV[2] then return false end
+local time = redis.call('TIME')
+local lease_until = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
+redis.call('HSET', KEYS[1], 'lease_until_ms', lease_until, unpack(ARGV, 4))
+redis.call('ZADD', KEYS[2], lease_until, ARGV[1])
+redis.call('ZADD', KEYS[3], lease_until, ARGV[1])
+if ARGV[4] then redis.call('PUBLISH', KEYS[1], 'progress') end
+return {redis.call('HINCRBY', KEYS[1], 'version', 1), record[2] == '1' and 1 or 0}

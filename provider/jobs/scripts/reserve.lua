@@ -1,0 +1,20 @@
+#!lua
+-- Keep a place in the lane while a payment is verified, if the lane admits one more (Q2, Q3).
+--
+-- KEYS  1 reserved · 2 index · 3 slots · 4 pace
+-- ARGV  1 job id · 2 ms the place is kept (0: only ask) · 3 max queued · 4 max wait (ms) · 5 concurrency
+--       6 average (ms) while none was measured · 7, 8 index range of pending · 9, 10 index range of queued
+-- Returns {admitted (1 or 0), places taken, expected wait in ms}.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+local taken = redis.call('ZCARD', KEYS[1])
+  + redis.call('ZCOUNT', KEYS[2], ARGV[7], ARGV[8])
+  + redis.call('ZCOUNT', KEYS[2], ARGV[9], ARGV[10])
+local concurrency = tonumber(ARGV[5])
+local average = tonumber(redis.call('HGET', KEYS[4], 'average_ms') or ARGV[6])
+local ahead = taken + redis.call('ZCARD', KEYS[3])
+local wait = math.floor(math.max(0, ahead - concurrency + 1) / concurrency * average)
+if taken >= tonumber(ARGV[3]) or wait > tonumber(ARGV[4]) then return {0, taken, wait} end
+if ARGV[2] ~= '0' then redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1]) end
+return {1, taken, wait}

@@ -1,0 +1,158 @@
+"""Settling: one call to the facilitator for each claim, and its outcome on record (S4, §8)."""
+
+import json
+import secrets
+from typing import Any
+
+import structlog
+
+from config.settings import Settings
+from provider.errors import JobNotFound, NotDurable, StoreUnavailable
+from provider.jobs.dispatch import Dispatcher
+from provider.jobs.durability import Durability
+from provider.jobs.models import ErrorCode, Job, Status, dump_receipt
+from provider.jobs.store import JobStore
+from provider.payments.facilitator import FacilitatorClient
+from provider.payments.models import Receipt
+from provider.payments.schemas import load_payload, load_requirements
+from provider.payments.settlement import SettleKind, SettleOutcome
+from provider.services import ChargePolicy
+
+log = structlog.get_logger()
+
+SETTLED = "payment_settled"
+REFUSED = "payment_refused"
+UNCERTAIN = "payment_uncertain"
+NOT_SENT = "settlement_not_sent"
+NOT_DURABLE = "settlement_not_durable"
+
+
+def may_settle(job: Job) -> bool:
+    """Tell whether a job waits for its one settlement: paid before the work, or after stored output."""
+    if job.settling_since_ms is not None:
+        return False
+    if job.status is Status.PENDING:
+        return True
+    return job.status is Status.RUNNING and job.output is not None
+
+
+class Settler:
+    """Settles claims. Safe to call any number of times for one job: the compare in the script decides."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        facilitator: FacilitatorClient,
+        durability: Durability,
+        dispatcher: Dispatcher,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._facilitator = facilitator
+        self._durability = durability
+        self._dispatcher = dispatcher
+        self._settings = settings
+
+    def settle(self, job_id: str) -> None:
+        """Settle a job's payment if that is still to be done."""
+        try:
+            job = self._store.get(job_id)
+        except JobNotFound:
+            return
+        if not may_settle(job) or job.payment is None:
+            return
+        settler = secrets.token_hex(8)
+        give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
+        if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
+            return
+        if not self._is_durable(job_id):
+            self._withdraw(job_id, settler)
+            return
+        self._record(job_id, settler, self._ask(job))
+
+    def _is_durable(self, job_id: str) -> bool:
+        try:
+            self._durability.confirm()
+        except (NotDurable, StoreUnavailable) as error:
+            log.error(NOT_DURABLE, job_id=job_id, detail=str(error))
+            return False
+        return True
+
+    def _ask(self, job: Job) -> SettleOutcome:
+        payload, requirements = json.loads(job.payment or "[]")
+        return self._facilitator.settle(
+            load_payload(payload), load_requirements(requirements), payer=job.terms.payer
+        )
+
+    def _record(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
+        if outcome.kind is SettleKind.NOT_SENT:
+            log.warning(NOT_SENT, job_id=job_id, reason=outcome.reason)
+            self._withdraw(job_id, settler)
+            return
+        if outcome.kind is SettleKind.UNCERTAIN:
+            self.record_uncertain(job_id, outcome)
+        elif outcome.kind is SettleKind.SETTLED:
+            self.record_paid(job_id, outcome.transaction or "")
+        else:
+            self.record_unpaid(job_id, outcome.reason or "")
+
+    def _withdraw(self, job_id: str, settler: str) -> None:
+        self._store.withdraw_settlement(job_id, settler, look_seconds=self._settings.sweep_seconds)
+
+    # Outcomes: also what a late answer and the reconciler record (J4, "the first decision stands")
+
+    def record_paid(self, job_id: str, transaction: str, ledger: int | None = None) -> bool:
+        """Record a payment that is on chain; False when something else was decided before."""
+        while job := self._undecided(job_id):
+            terms = job.terms
+            receipt = Receipt(terms.network, transaction, terms.payer, terms.amount, terms.asset, ledger)
+            fields = {"receipt": dump_receipt(receipt), "charged": "1"}
+            if job.charge is ChargePolicy.UPFRONT:
+                target, enter = Status.QUEUED, "lane"
+            else:
+                target, enter = Status.SUCCEEDED, ""
+            if self._move(job, target, fields, enter=enter):
+                log.info(SETTLED, job_id=job_id, transaction=transaction)
+                if target is Status.QUEUED:
+                    self._dispatcher.handle(job_id)
+                return True
+        return False
+
+    def record_unpaid(self, job_id: str, reason: str) -> bool:
+        """Record a payment that was refused, or can never land; False when decided otherwise before."""
+        while job := self._undecided(job_id):
+            fields = {"error": ErrorCode.PAYMENT_FAILED, "settlement": _note(reason), "charged": "0"}
+            if self._move(job, Status.FAILED, fields, drop=("output",)):
+                log.info(REFUSED, job_id=job_id, reason=reason)
+                return True
+        return False
+
+    def record_uncertain(self, job_id: str, outcome: SettleOutcome) -> bool:
+        """Record that nobody knows whether a payment landed; the chain will tell (§10)."""
+        while job := self._undecided(job_id):
+            if job.status is Status.PAYMENT_UNCERTAIN:
+                return False
+            fields = {"settlement": _note(outcome.reason or "", outcome.transaction)}
+            if self._move(job, Status.PAYMENT_UNCERTAIN, fields):
+                log.warning(UNCERTAIN, job_id=job_id, reason=outcome.reason, transaction=outcome.transaction)
+                return True
+        return False
+
+    def _undecided(self, job_id: str) -> Job | None:
+        """Read a job whose settlement was begun and not decided; None when there is nothing to record."""
+        try:
+            job = self._store.get(job_id)
+        except JobNotFound:
+            return None
+        return job if job.is_settling or job.status is Status.PAYMENT_UNCERTAIN else None
+
+    def _move(self, job: Job, target: Status, fields: dict[str, Any], **options: Any) -> bool:
+        look = None if target is not Status.FAILED else self._settings.retention_seconds
+        if target is Status.SUCCEEDED:
+            look = self._settings.retention_seconds
+        return self._store.move(job, target, fields, look_seconds=look, **options) is not None
+
+
+def _note(reason: str, transaction: str | None = None) -> str:
+    note = {"reason": reason, "transaction": transaction}
+    return json.dumps({name: text for name, text in note.items() if text}, separators=(",", ":"))
