@@ -1,0 +1,16 @@
+"""Flower's options: `celery -A tasks.app flower --conf=config/flower.py`.
+
+Flower shows every task to whoever may open it, so without a password it does not start (standard §14).
+The password comes from the environment: a command line can be read by every user of the machine.
+"""
+
+import os
+
+basic_auth = [pair for pair in os.environ.get("FLOWER_BASIC_AUTH", "").split(",") if pair]
+if not all(user and password for user, _, password in (pair.partition(":") for pair in basic_auth or [""])):
+    raise SystemExit("Flower shows every task: set FLOWER_BASIC_AUTH to user:password.")
+
+max_tasks = 2000
+purge_offline_workers = 600
+enable_events = False
+inspect_timeout = 100.0

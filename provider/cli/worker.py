@@ -1,0 +1,64 @@
+"""`provider worker`: become a Celery worker for one kind of work, with the pool that fits it.
+
+`exec` replaces this process, so that signals of the platform reach Celery itself.
+"""
+
+import os
+import socket
+import sys
+
+import click
+
+from config.celery import MAINTENANCE, handle_queue, settle_queue
+from config.settings import Settings
+from provider.services.registry import load_registry
+
+QUIET = ["--without-gossip", "--without-mingle"]
+"""Workers have nothing to tell each other: all they share is the job store."""
+
+
+@click.command("worker")
+@click.argument("kinds", nargs=-1, required=True, type=click.Choice(["handle", "settle", "maintenance"]))
+@click.option("--concurrency", type=click.IntRange(min=1), help="Jobs at once. Default: 4 handle, 16 others.")
+def command(kinds: tuple[str, ...], concurrency: int | None) -> None:
+    """Run a worker that handles jobs, settles payments, or does maintenance.
+
+    Handlers need processes, since nothing else can stop them; settling and maintenance wait on the
+    network and share threads (standard C2). So `handle` stands alone; `settle maintenance` may be one.
+    """
+    if "handle" in kinds and len(set(kinds)) > 1:
+        raise click.UsageError("handle needs a worker of its own: its pool is another one (standard C2)")
+    os.environ.update(worker_environment(kinds))
+    arguments = worker_command(kinds, service_names(), concurrency)
+    os.execv(arguments[0], arguments)  # noqa: S606
+
+
+def service_names() -> list[str]:
+    """Name what is for sale, from the settings."""
+    return [service.name for service in load_registry(Settings.from_env().provider_services)]
+
+
+def worker_command(kinds: tuple[str, ...], services: list[str], concurrency: int | None) -> list[str]:
+    """Build the command line of Celery."""
+    handles = "handle" in kinds
+    pool, jobs = ("prefork", 4) if handles else ("threads", 16)
+    return [
+        *(sys.executable, "-m", "celery", "--app", "tasks.app", "worker"),
+        *("--pool", pool, "--concurrency", str(concurrency or jobs)),
+        *("--queues", ",".join(queue for kind in kinds for queue in queues(kind, services))),
+        *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),
+        *QUIET,
+    ]
+
+
+def queues(kind: str, services: list[str]) -> list[str]:
+    """Name the queues of one kind of work."""
+    if kind == "maintenance":
+        return [MAINTENANCE]
+    name = handle_queue if kind == "handle" else settle_queue
+    return [name(service) for service in services]
+
+
+def worker_environment(kinds: tuple[str, ...]) -> dict[str, str]:
+    """Let a SIGTERM to a prefork worker give its running jobs their time, as SIGQUIT does."""
+    return {"REMAP_SIGTERM": "SIGQUIT"} if "handle" in kinds else {}
