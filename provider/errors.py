@@ -140,7 +140,7 @@ class PaymentRejected(PaymentRequired):
 
 
 class HeaderTooLarge(ProviderError):
-    """A payment header would be larger than 8 KB, which proxies cut off; shorten the service's descriptions."""
+    """A payment header would be larger than 8 KB, which proxies cut off; shorten what the service declares."""
 
     code = "header_too_large"
 

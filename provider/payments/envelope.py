@@ -1,7 +1,7 @@
 """Take a Stellar transaction envelope apart, without judging it.
 
-The raw `xdr` classes are used throughout: they cost half of what `TransactionEnvelope` does, and this runs for every
-paid call.
+The raw `xdr` classes are used throughout: they cost half of what `TransactionEnvelope` does, and this runs for
+every paid call.
 """
 
 import base64
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stellar_sdk import Address, MuxedAccount, xdr
+from stellar_sdk import MuxedAccount, StrKey, xdr
 
 from provider.errors import PaymentRejected
 from provider.payments import reasons
@@ -97,6 +97,8 @@ def contract_call(operation: xdr.InvokeHostFunctionOp) -> xdr.InvokeContractArgs
     call = operation.host_function.invoke_contract
     if call is None:
         raise PaymentRejected(reasons.WRONG_OPERATION, "The host function does not invoke a contract.")
+    if call.contract_address.contract_id is None:
+        raise PaymentRejected(reasons.WRONG_ASSET, "The called address is no contract.")
     return call
 
 
@@ -110,18 +112,19 @@ def sources(transaction: xdr.Transaction) -> Iterator[str]:
 def only_authorization(operation: xdr.InvokeHostFunctionOp) -> Authorization:
     """Return the one authorisation entry.
 
-    One entry, because one nonce is one claim (standard J2): of two entries by the payer the chain uses up one, and
-    the other would vouch for a payment that never happened.
+    One entry, because one nonce is one claim (standard J2): of two entries by the payer the chain uses up one,
+    and the other would vouch for a payment that never happened.
     """
     if not operation.auth:
         raise PaymentRejected(reasons.NO_AUTH_ENTRIES, "The operation carries no authorisation entry.")
     found = [authorization(entry) for entry in operation.auth]
     if len({one.address for one in found}) > 1:
         raise PaymentRejected(
-            reasons.UNEXPECTED_PENDING_SIGNATURES, "Somebody else than the payer has to sign; only the payer may."
+            reasons.UNEXPECTED_PENDING_SIGNATURES,
+            "Somebody else has to sign; only the payer may.",
         )
     if len(found) > 1:
-        raise malformed(f"The operation carries {len(found)} authorisation entries; send one, it has the nonce.")
+        raise malformed(f"The operation carries {len(found)} authorisation entries; send one.")
     return found[0]
 
 
@@ -130,22 +133,37 @@ def authorization(entry: xdr.SorobanAuthorizationEntry) -> Authorization:
     arm = _CREDENTIALS.get(entry.credentials.type)
     if arm is None:
         raise PaymentRejected(
-            reasons.UNSUPPORTED_CREDENTIAL_TYPE, "The authorisation is by source account; sign address credentials."
+            reasons.UNSUPPORTED_CREDENTIAL_TYPE,
+            "Source account credentials have no nonce; sign address credentials.",
         )
     part = getattr(entry.credentials, arm)
     signed = part.address_credentials if arm == "address_with_delegates" else part
     if signed.address.type not in _PAYERS:
-        raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is by no account and no contract.")
+        raise PaymentRejected(reasons.SIMULATION_FAILED, "Neither an account nor a contract authorises it.")
     return Authorization(entry, arm, signed, address_text(signed.address))
 
 
 def address_text(address: xdr.SCAddress) -> str:
-    """Spell an address as StrKey."""
-    return Address.from_xdr_sc_address(address).address
+    """Spell a G or C address as StrKey."""
+    if address.contract_id is not None:
+        return _contract_text(address.contract_id.contract_id.hash)
+    return _account_text(raw_key(address))
+
+
+def raw_key(address: xdr.SCAddress) -> bytes:
+    """Return the public key of a G address."""
+    assert address.account_id is not None
+    key = address.account_id.account_id.ed25519
+    assert key is not None
+    return key.uint256
+
+
+_account_text = lru_cache(maxsize=1024)(StrKey.encode_ed25519_public_key)
+_contract_text = lru_cache(maxsize=1024)(StrKey.encode_contract)
 
 
 def address_argument(value: xdr.SCVal) -> str | None:
-    """Spell an argument as StrKey, if it is a G or C address; muxed accounts are none (a muxed `to` can't be settled)."""
+    """Spell an argument as StrKey, if it is a G or C address; a transfer to a muxed one cannot settle."""
     if value.address is None or value.address.type not in _PAYERS:
         return None
     return address_text(value.address)

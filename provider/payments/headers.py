@@ -34,11 +34,11 @@ def decode_object(header: str, *, max_chars: int = MAX_SIGNATURE_CHARS) -> dict[
         errors.InvalidHeader: if the header is anything else.
     """
     if len(header) > max_chars:
-        raise errors.InvalidHeader(f"The payment header is larger than {max_chars} characters; send a smaller one.")
+        raise errors.InvalidHeader(f"The payment header has more than {max_chars} characters; shorten it.")
     try:
         return wire.parse_object(_decode_base64(header.strip()).decode("utf-8"))
     except UnicodeDecodeError:
-        raise errors.InvalidHeader("The payment header is base64, but not of UTF-8 text; encode JSON.") from None
+        raise errors.InvalidHeader("The payment header is not base64 of UTF-8; encode JSON.") from None
     except binascii.Error as problem:
         raise errors.InvalidHeader(
             f"The payment header is not base64 ({problem}); send base64 of the JSON payment payload."

@@ -1,7 +1,8 @@
 """The offline check of a payment (standard §4), and its identity (J2, J3).
 
-The order is that of the official facilitator, so that both give the same reason where both can decide; cheap rules
-come before the signature. What only simulation can tell (balance, trustline, fees) is the facilitator's business.
+The order is that of the official facilitator, so that both give the same reason where both can decide; cheap
+rules come before the signature. What only simulation can tell (balance, trustline, fees) is left to the
+facilitator.
 """
 
 import hashlib
@@ -29,9 +30,11 @@ from provider.payments.wire import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
 
+_PLAIN_FIELDS = [f.name for f in fields(PaymentRequirements) if f.name != "extra"]
+
 
 def claim_digest(network: str, asset: str, payer: str, nonce: int) -> str:
-    """Return the claim key of a payment (standard J2): SHA-256, in hex, of its four parts joined by newlines."""
+    """Return the claim key of a payment (standard J2): SHA-256 (hex) of its parts joined by newlines."""
     return hashlib.sha256(f"{network}\n{asset}\n{payer}\n{nonce}".encode()).hexdigest()
 
 
@@ -93,16 +96,24 @@ def check_payment(
     )
 
 
-def _nearest_offer(accepted: PaymentRequirements, offers: Sequence[PaymentRequirements]) -> PaymentRequirements:
+def _nearest_offer(
+    accepted: PaymentRequirements, offers: Sequence[PaymentRequirements]
+) -> PaymentRequirements:
     """Return the offer that was accepted, or the one it is most like, so that the refusal says what differs."""
     if not offers:
         raise PaymentRejected(reasons.INVALID_PAYMENT_REQUIREMENTS, "Nothing is for sale here.")
-    return min(offers, key=lambda offer: len(_differences(accepted, offer)))
+    return (
+        offers[0] if len(offers) == 1 else min(offers, key=lambda offer: len(_differences(accepted, offer)))
+    )
 
 
 def _differences(accepted: PaymentRequirements, offer: PaymentRequirements) -> list[str]:
     """Name the fields that differ; `extra` may differ in key order only."""
-    plain = [f.name for f in fields(offer) if f.name != "extra" and getattr(accepted, f.name) != getattr(offer, f.name)]
+    plain = [
+        f.name
+        for f in fields(offer)
+        if f.name != "extra" and getattr(accepted, f.name) != getattr(offer, f.name)
+    ]
     return plain if same_json(accepted.extra, offer.extra) else [*plain, "extra"]
 
 
@@ -112,10 +123,13 @@ def _check_protocol(payload: PaymentPayload, offer: PaymentRequirements) -> None
             reasons.INVALID_X402_VERSION, f"x402Version is {payload.x402_version}, only 2 is understood."
         )
     if {payload.accepted.scheme, offer.scheme} != {SCHEME}:
-        raise PaymentRejected(reasons.UNSUPPORTED_SCHEME, f"The scheme is {payload.accepted.scheme!r}, not 'exact'.")
+        raise PaymentRejected(
+            reasons.UNSUPPORTED_SCHEME, f"The scheme is {payload.accepted.scheme!r}, not 'exact'."
+        )
     if _known_network(payload.accepted.network) != _known_network(offer.network):
         raise PaymentRejected(
-            reasons.NETWORK_MISMATCH, f"The payment is for {payload.accepted.network}, the offer for {offer.network}."
+            reasons.NETWORK_MISMATCH,
+            f"The payment is for {payload.accepted.network}, the offer for {offer.network}.",
         )
 
 
@@ -129,10 +143,12 @@ def _known_network(network: str) -> str:
 
 def _check_sources(transaction: xdr.Transaction, facilitators: Collection[str]) -> None:
     if facilitators and any(source in facilitators for source in envelope.sources(transaction)):
-        raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account of the transaction is the facilitator's.")
+        raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account is the facilitator's.")
 
 
-def _check_transfer(call: xdr.InvokeContractArgs, offer: PaymentRequirements, facilitators: Collection[str]) -> str:
+def _check_transfer(
+    call: xdr.InvokeContractArgs, offer: PaymentRequirements, facilitators: Collection[str]
+) -> str:
     """Compare the call with the offer, argument by argument; returns the payer."""
     if envelope.address_text(call.contract_address) != offer.asset:
         raise PaymentRejected(reasons.WRONG_ASSET, f"The transfer is not of the asset {offer.asset}.")
@@ -170,12 +186,12 @@ def _check_authorization(
     if authorization.address in facilitators:
         raise PaymentRejected(reasons.FACILITATOR_IN_AUTH, "The authorisation is by the facilitator.")
     if authorization.address != payer:
-        raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, f"The authorisation is not by the payer {payer}.")
+        raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, f"The payer {payer} did not authorise it.")
     if invocation.sub_invocations:
         raise PaymentRejected(reasons.HAS_SUBINVOCATIONS, "The authorisation covers more than the transfer.")
     signed_call = invocation.function.contract_fn
     if signed_call is None or signed_call.to_xdr_bytes() != call.to_xdr_bytes():
-        raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is for another call than the transfer.")
+        raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is for another call.")
 
 
 def _check_expiration(
@@ -190,14 +206,15 @@ def _check_expiration(
         return
     offered = math.ceil(offer.max_timeout_seconds / ledger_seconds)
     if expiration_ledger <= latest_ledger:
-        raise PaymentRejected(reasons.SIMULATION_FAILED, f"The authorisation expired in ledger {expiration_ledger}.")
+        raise PaymentRejected(reasons.SIMULATION_FAILED, f"It expired in ledger {expiration_ledger}.")
     if expiration_ledger < latest_ledger + math.ceil(needed_seconds / ledger_seconds):
         raise PaymentRejected(
             reasons.EXPIRATION_TOO_SOON,
-            f"The authorisation expires in ledger {expiration_ledger}, too soon for {needed_seconds:g} s of work; "
+            f"It expires in ledger {expiration_ledger}, too soon for {needed_seconds:g} s of work; "
             "sign with the whole maxTimeoutSeconds.",
         )
     if expiration_ledger > latest_ledger + offered + EXPIRATION_TOLERANCE_LEDGERS:
         raise PaymentRejected(
-            reasons.EXPIRATION_TOO_FAR, f"The authorisation is valid for more than {offered} ledgers from now."
+            reasons.EXPIRATION_TOO_FAR,
+            f"It is valid for more than {offered} ledgers from now.",
         )

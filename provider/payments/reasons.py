@@ -1,7 +1,7 @@
 """Why a payment is refused, in x402's own words.
 
-Names and meaning follow `@x402/stellar` 2.9.0; those marked *ours* have no official counterpart, because only a
-seller can find the fault.
+Names and meaning follow `@x402/stellar` 2.9.0; those marked *ours* have no official counterpart, because only
+a seller can find the fault.
 """
 
 from typing import Final
@@ -79,5 +79,5 @@ REFUSED_BEFORE_SUBMISSION: Final = frozenset(
         "insufficient_funds",
     }
 )
-"""The closed list of standard §8: every one is given before anything is submitted. `invalid_transaction_state`
-is missing on purpose, x402 gives it for a transaction that failed on chain."""
+"""The closed list of standard §8: each is given before anything is submitted. `invalid_transaction_state` is
+missing on purpose: x402 gives it for a transaction that failed on chain."""

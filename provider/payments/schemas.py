@@ -34,7 +34,7 @@ class Amount(fields.Field[int]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         if not isinstance(value, str) or not _DIGITS.fullmatch(value):
-            raise ValidationError("Must be a string of digits, such as \"10000\".")
+            raise ValidationError('Must be a string of digits, such as "10000".')
         return int(value)
 
 
@@ -158,7 +158,9 @@ def dump_requirements(requirements: PaymentRequirements) -> dict[str, Any]:
 
 def load_requirements(obj: Mapping[str, Any]) -> PaymentRequirements:
     """Read one offer; raises `errors.InvalidBody` naming each field."""
-    return cast(PaymentRequirements, _load(_REQUIREMENTS, obj, errors.InvalidBody, "The payment requirements"))
+    return cast(
+        PaymentRequirements, _load(_REQUIREMENTS, obj, errors.InvalidBody, "The payment requirements")
+    )
 
 
 def load_payload(obj: Mapping[str, Any]) -> PaymentPayload:

@@ -8,12 +8,12 @@ keys are signers of the account, and weigh enough, only the ledger knows.
 import hashlib
 import struct
 
-from stellar_sdk import Keypair, StrKey, xdr
+from stellar_sdk import Keypair, xdr
 from stellar_sdk.exceptions import BadSignatureError
 
 from provider.errors import PaymentRejected
 from provider.payments import reasons
-from provider.payments.envelope import Authorization
+from provider.payments.envelope import Authorization, raw_key
 from provider.payments.networks import NETWORK_IDS
 
 _MAX_SIGNATURES = 20
@@ -23,7 +23,7 @@ _PUBLIC_KEY, _SIGNATURE = b"public_key", b"signature"
 def check_signature(authorization: Authorization, network: str) -> bool:
     """Refuse signatures that the chain would refuse.
 
-    Returns whether the payer's own key signed. False leaves the decision to simulation: contract payers (their
+    Returns whether the payer's own key signed. False leaves the decision to simulation: contract payers (the
     contract decides), accounts that sign with other keys than their own, delegates (CAP-71).
 
     Raises:
@@ -37,7 +37,8 @@ def check_signature(authorization: Authorization, network: str) -> bool:
         if unsigned:
             raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, "The authorisation is not signed.")
         return False
-    return _own_key_signed(authorization.address, _signatures(signature), preimage_hash(authorization, network))
+    own_key = raw_key(authorization.signed.address)
+    return _own_key_signed(own_key, _signatures(signature), preimage_hash(authorization, network))
 
 
 def preimage_hash(authorization: Authorization, network: str) -> bytes:
@@ -47,18 +48,20 @@ def preimage_hash(authorization: Authorization, network: str) -> bytes:
     kind = xdr.EnvelopeType.ENVELOPE_TYPE_SOROBAN_AUTHORIZATION
     if bound:
         kind = xdr.EnvelopeType.ENVELOPE_TYPE_SOROBAN_AUTHORIZATION_WITH_ADDRESS
-    head = struct.pack(">i32sqI", kind, NETWORK_IDS[network], authorization.nonce, authorization.expiration_ledger)
+    head = struct.pack(
+        ">i32sqI", kind, NETWORK_IDS[network], authorization.nonce, authorization.expiration_ledger
+    )
     address = signed.address.to_xdr_bytes() if bound else b""
     return hashlib.sha256(head + address + authorization.entry.root_invocation.to_xdr_bytes()).digest()
 
 
-def _own_key_signed(payer: str, signatures: list[tuple[bytes, bytes]], message: bytes) -> bool:
+def _own_key_signed(own_key: bytes, signatures: list[tuple[bytes, bytes]], message: bytes) -> bool:
     for key, signature in signatures:
         try:
             Keypair.from_raw_ed25519_public_key(key).verify(message, signature)
         except (BadSignatureError, ValueError):
             raise _refused("A signature does not fit what it is for.") from None
-    return StrKey.decode_ed25519_public_key(payer) in [key for key, _ in signatures]
+    return own_key in [key for key, _ in signatures]
 
 
 def _signatures(value: xdr.SCVal) -> list[tuple[bytes, bytes]]:
@@ -67,7 +70,9 @@ def _signatures(value: xdr.SCVal) -> list[tuple[bytes, bytes]]:
     pairs = [_pair(item) for item in items[: _MAX_SIGNATURES + 1]]
     keys = [key for key, _ in pairs]
     if not pairs or len(pairs) > _MAX_SIGNATURES:
-        raise _refused("The authorisation is not signed." if not pairs else "The authorisation has too many signatures.")
+        raise _refused(
+            "The authorisation is not signed." if not pairs else "The authorisation has too many signatures."
+        )
     if keys != sorted(set(keys)):
         raise _refused("The signatures are not sorted by public key.")
     return pairs

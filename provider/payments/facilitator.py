@@ -1,0 +1,139 @@
+"""The client of an x402 v2 facilitator: `/supported`, `/verify`, `/settle`."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from provider import errors
+from provider.payments import transport, wire
+from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
+from provider.payments.payload import identify_payment
+from provider.payments.schemas import dump_payload, dump_requirements, load_verdict
+from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutcome, classify
+
+Observer = Callable[[str, float], None]
+"""Told the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
+
+SETTLE_TIMEOUT_SECONDS = 120.0
+
+
+class FacilitatorClient:
+    """Talks to one facilitator; may be shared by threads and forked processes.
+
+    `verify_timeout_seconds` and `settle_timeout_seconds` bound a whole call, slow answers included; only connecting
+    can take longer (a name look-up has no time-out, each address of a name gets 5 s). `settle_timeout_seconds` has
+    to be longer than the facilitator itself waits for the chain (standard §8).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        verify_timeout_seconds: float = 10.0,
+        settle_timeout_seconds: float = SETTLE_TIMEOUT_SECONDS,
+        api_key: str | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+            raise errors.ConfigurationError([f"the facilitator URL {url!r} is not an http(s) URL"])
+        self.url = url.rstrip("/")
+        self._verify_timeout_seconds = verify_timeout_seconds
+        self._settle_timeout_seconds = settle_timeout_seconds
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._sessions = transport.PooledSessions(self._headers)
+        self._observer = observer
+
+    def supported(self) -> dict[str, Any]:
+        """Return what the facilitator settles: `{kinds, extensions, signers}`.
+
+        Raises:
+            errors.FacilitatorUnreachable: no usable answer.
+        """
+        with self._observed("supported"):
+            answer = self._pooled("GET", "/supported", None)
+        if answer.status != 200 or answer.body is None or not isinstance(answer.body.get("kinds"), list):
+            raise errors.FacilitatorUnreachable(
+                f"{self.url}/supported gave no usable answer: {_told(answer)}."
+            )
+        return dict(answer.body)
+
+    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> Verdict:
+        """Ask whether a payment would settle now.
+
+        Raises:
+            errors.FacilitatorUnreachable: no usable answer; nothing happened, so asking again is harmless.
+        """
+        with self._observed("verify"):
+            answer = self._pooled("POST", "/verify", _body(payload, requirements))
+        return self._verdict(answer)
+
+    def settle(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, *, payer: str | None = None
+    ) -> SettleOutcome:
+        """Have a payment submitted, once (standard S4); network trouble is an outcome, not an exception.
+
+        The connection is fresh: a kept-alive one may be stale, and then "nothing was sent" cannot be told from
+        "sent and lost". `payer` saves decoding the payload again.
+
+        Raises:
+            errors.PaymentRejected: the payload cannot even be identified; nothing was sent.
+        """
+        payer = payer or identify_payment(payload).payer
+        body = _body(payload, requirements)
+        with (
+            self._observed("settle"),
+            transport.new_session({**self._headers, "Connection": "close"}) as session,
+        ):
+            answer = transport.call(
+                session, "POST", f"{self.url}/settle", seconds=self._settle_timeout_seconds, body=body
+            )
+        return classify(answer, network=requirements.network, payer=payer)
+
+    def _pooled(self, method: str, path: str, body: bytes | None) -> FacilitatorAnswer:
+        """Call on this thread's connection; once more if a kept-alive one had been closed meanwhile."""
+        ends = time.monotonic() + self._verify_timeout_seconds
+        answer = FacilitatorAnswer(failure=Failure.TIMED_OUT)
+        for _ in range(2):
+            left = ends - time.monotonic()
+            if left <= 0:
+                break
+            answer = transport.call(self._sessions.get(), method, self.url + path, seconds=left, body=body)
+            if answer.failure is not Failure.BROKEN:
+                break
+        return answer
+
+    def _verdict(self, answer: FacilitatorAnswer) -> Verdict:
+        try:
+            verdict = load_verdict(answer.body)
+        except errors.InvalidBody:
+            verdict = None
+        # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other statuses
+        # (401, 429, 5xx) are about us and them, not about the payment.
+        if verdict is None or answer.status not in ((200,) if verdict.valid else (200, 400, 402, 422)):
+            raise errors.FacilitatorUnreachable(f"{self.url}/verify gave no usable answer: {_told(answer)}.")
+        return verdict
+
+    @contextmanager
+    def _observed(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            if self._observer is not None:
+                self._observer(name, time.monotonic() - began)
+
+
+def _body(payload: PaymentPayload, requirements: PaymentRequirements) -> bytes:
+    return wire.compact(
+        {
+            "x402Version": X402_VERSION,
+            "paymentPayload": dump_payload(payload),
+            "paymentRequirements": dump_requirements(requirements),
+        }
+    )
+
+
+def _told(answer: FacilitatorAnswer) -> str:
+    return answer.failure.value if answer.failure else f"status {answer.status}"

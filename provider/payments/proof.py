@@ -1,0 +1,54 @@
+"""PAYER-PROOF: the payer shows that a public authorisation is his (standard J3).
+
+The header is `t=<unix seconds>,s=<base64 of 64 bytes>`. The signature is SEP-53's (SHA-256 of
+"Stellar Signed Message:\\n" and the message, signed with ed25519) by the payer's account key, over this message,
+lines joined by "\\n" without one at the end:
+
+    provider payer proof v1
+    service: <name of the service>
+    nonce: <nonce of the authorisation, decimal, signed 64-bit>
+    url: <public URL of the provider, without a slash at the end>
+    time: <unix seconds, the same as t>
+
+It counts within 5 minutes of `t`, and only for G payers: a contract has no key of its own.
+"""
+
+import base64
+import re
+
+from stellar_sdk import Keypair
+from stellar_sdk.exceptions import BadSignatureError, Ed25519PublicKeyInvalidError
+
+HEADER = "PAYER-PROOF"
+WINDOW_SECONDS = 300
+
+_HEADER = re.compile(r"t=([0-9]{1,12}),s=([A-Za-z0-9+/]{86}==)")
+
+
+def make_proof(keypair: Keypair, *, service: str, nonce: int, public_url: str, now: float) -> str:
+    """Make the header with the payer's key; `now` in unix seconds."""
+    signature = keypair.sign_message(_message(service, nonce, public_url, int(now)))
+    return f"t={int(now)},s={base64.b64encode(signature).decode('ascii')}"
+
+
+def verify_proof(header: str, *, payer: str, service: str, nonce: int, public_url: str, now: float) -> bool:
+    """Tell whether the header proves that its sender holds the payer's key; never raises."""
+    match = _HEADER.fullmatch(header)
+    if match is None or abs(now - int(match[1])) > WINDOW_SECONDS:
+        return False
+    message = _message(service, nonce, public_url, int(match[1]))
+    try:
+        Keypair.from_public_key(payer).verify_message(message, base64.b64decode(match[2]))
+    except (BadSignatureError, Ed25519PublicKeyInvalidError, ValueError):
+        return False
+    return True
+
+
+def _message(service: str, nonce: int, public_url: str, time_seconds: int) -> str:
+    return (
+        "provider payer proof v1\n"
+        f"service: {service}\n"
+        f"nonce: {nonce}\n"
+        f"url: {public_url.rstrip('/')}\n"
+        f"time: {time_seconds}"
+    )
