@@ -1,7 +1,7 @@
 """Take a Stellar transaction envelope apart, without judging it.
 
-The raw `xdr` classes are used throughout: they cost half of what `TransactionEnvelope` does, and this runs for
-every paid call.
+The raw `xdr` classes are used throughout: they cost half of what `TransactionEnvelope` does, and this runs
+for every paid call.
 """
 
 import base64
@@ -112,8 +112,8 @@ def sources(transaction: xdr.Transaction) -> Iterator[str]:
 def only_authorization(operation: xdr.InvokeHostFunctionOp) -> Authorization:
     """Return the one authorisation entry.
 
-    One entry, because one nonce is one claim (standard J2): of two entries by the payer the chain uses up one,
-    and the other would vouch for a payment that never happened.
+    One entry, because one nonce is one claim (standard J2): of two entries by the payer the chain uses up
+    one, and the other would vouch for a payment that never happened.
     """
     if not operation.auth:
         raise PaymentRejected(reasons.NO_AUTH_ENTRIES, "The operation carries no authorisation entry.")

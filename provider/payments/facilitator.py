@@ -20,11 +20,11 @@ SETTLE_TIMEOUT_SECONDS = 120.0
 
 
 class FacilitatorClient:
-    """Talks to one facilitator; may be shared by threads and forked processes.
+    """Talk to one facilitator; may be shared by threads and forked processes.
 
-    `verify_timeout_seconds` and `settle_timeout_seconds` bound a whole call, slow answers included; only connecting
-    can take longer (a name look-up has no time-out, each address of a name gets 5 s). `settle_timeout_seconds` has
-    to be longer than the facilitator itself waits for the chain (standard §8).
+    `verify_timeout_seconds` and `settle_timeout_seconds` bound a whole call, slow answers included; only
+    connecting can take longer (a name look-up has no time-out, each address of a name gets 5 s).
+    `settle_timeout_seconds` has to exceed what the facilitator itself waits for the chain (standard §8).
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class FacilitatorClient:
     ) -> SettleOutcome:
         """Have a payment submitted, once (standard S4); network trouble is an outcome, not an exception.
 
-        The connection is fresh: a kept-alive one may be stale, and then "nothing was sent" cannot be told from
-        "sent and lost". `payer` saves decoding the payload again.
+        The connection is fresh: a kept-alive one may be stale, and then "nothing was sent" cannot be told
+        from "sent and lost". `payer` saves decoding the payload again.
 
         Raises:
             errors.PaymentRejected: the payload cannot even be identified; nothing was sent.
@@ -109,8 +109,8 @@ class FacilitatorClient:
             verdict = load_verdict(answer.body)
         except errors.InvalidBody:
             verdict = None
-        # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other statuses
-        # (401, 429, 5xx) are about us and them, not about the payment.
+        # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other
+        # statuses (401, 429, 5xx) are about us and them, not about the payment.
         if verdict is None or answer.status not in ((200,) if verdict.valid else (200, 400, 402, 422)):
             raise errors.FacilitatorUnreachable(f"{self.url}/verify gave no usable answer: {_told(answer)}.")
         return verdict

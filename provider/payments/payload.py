@@ -99,7 +99,7 @@ def check_payment(
 def _nearest_offer(
     accepted: PaymentRequirements, offers: Sequence[PaymentRequirements]
 ) -> PaymentRequirements:
-    """Return the offer that was accepted, or the one it is most like, so that the refusal says what differs."""
+    """Return the offer that was accepted, or the one most like it: a refusal then says what differs."""
     if not offers:
         raise PaymentRejected(reasons.INVALID_PAYMENT_REQUIREMENTS, "Nothing is for sale here.")
     return (

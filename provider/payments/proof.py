@@ -1,8 +1,8 @@
 """PAYER-PROOF: the payer shows that a public authorisation is his (standard J3).
 
 The header is `t=<unix seconds>,s=<base64 of 64 bytes>`. The signature is SEP-53's (SHA-256 of
-"Stellar Signed Message:\\n" and the message, signed with ed25519) by the payer's account key, over this message,
-lines joined by "\\n" without one at the end:
+"Stellar Signed Message:\\n" and the message, signed with ed25519) by the payer's account key, over this
+message, lines joined by "\\n" without one at the end:
 
     provider payer proof v1
     service: <name of the service>

@@ -4,14 +4,14 @@ Unknown fields are ignored on input. What must reach the facilitator as the buye
 its wire object, see `dump_payload`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
+from marshmallow import fields, post_load, validate
 
 from provider import errors
+from provider.payments.marshal import Amount, Flag, WireSchema, load, object_field
 from provider.payments.models import (
     X402_VERSION,
     PaymentChallenge,
@@ -22,46 +22,10 @@ from provider.payments.models import (
     Verdict,
 )
 
-_DIGITS = re.compile(r"0|[1-9][0-9]{0,38}")
 _TEXT = validate.Length(min=1, max=256)
 
 
-class Amount(fields.Field[int]):
-    """Atomic units: an int here, a string of digits on the wire."""
-
-    def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None else str(value)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
-            raise ValidationError('Must be a string of digits, such as "10000".')
-        return int(value)
-
-
-class Flag(fields.Boolean):
-    """A boolean that is one: marshmallow's own also takes `1` and `"true"`."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
-        if not isinstance(value, bool):
-            raise ValidationError("Must be a boolean.")
-        return value
-
-
-class _Wire(Schema):
-    class Meta:
-        unknown = EXCLUDE
-
-    @pre_load
-    def drop_nulls(self, data: Any, **kwargs: Any) -> Any:
-        """Read `null` as absent: Python and Go clients write their empty optional fields so."""
-        return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
-
-
-def _object(**kwargs: Any) -> fields.Dict:
-    return fields.Dict(keys=fields.String(), load_default=dict, **kwargs)
-
-
-class RequirementsSchema(_Wire):
+class RequirementsSchema(WireSchema):
     """`PaymentRequirements`."""
 
     scheme = fields.String(required=True, validate=_TEXT)
@@ -72,34 +36,34 @@ class RequirementsSchema(_Wire):
     max_timeout_seconds = fields.Integer(
         required=True, strict=True, data_key="maxTimeoutSeconds", validate=validate.Range(min=1, max=2**31)
     )
-    extra = _object()
+    extra = object_field()
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentRequirements:
         return PaymentRequirements(**data)
 
 
-class StellarPayloadSchema(_Wire):
+class StellarPayloadSchema(WireSchema):
     """The part of a payload that belongs to scheme `exact` on Stellar."""
 
     transaction = fields.String(required=True)
 
 
-class PayloadSchema(_Wire):
+class PayloadSchema(WireSchema):
     """`PaymentPayload`."""
 
     x402_version = fields.Integer(required=True, strict=True, data_key="x402Version")
     accepted = fields.Nested(RequirementsSchema, required=True)
     payload = fields.Nested(StellarPayloadSchema, required=True)
     resource = fields.Dict(keys=fields.String(), load_default=None)
-    extensions = _object()
+    extensions = object_field()
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentPayload:
         return PaymentPayload(transaction=data.pop("payload")["transaction"], **data)
 
 
-class ChallengeSchema(_Wire):
+class ChallengeSchema(WireSchema):
     """`PaymentRequired`, the body and header of a 402."""
 
     x402_version = fields.Integer(required=True, strict=True, data_key="x402Version",
@@ -107,7 +71,7 @@ class ChallengeSchema(_Wire):
     error = fields.String(load_default=None)
     resource = fields.Dict(keys=fields.String(), load_default=None)
     accepts = fields.List(fields.Nested(RequirementsSchema), required=True)
-    extensions = _object()
+    extensions = object_field()
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> PaymentChallenge:
@@ -115,7 +79,7 @@ class ChallengeSchema(_Wire):
         return PaymentChallenge(accepts=tuple(data.pop("accepts")), **data)
 
 
-class VerifyResponseSchema(_Wire):
+class VerifyResponseSchema(WireSchema):
     """`VerifyResponse` of a facilitator; `isValid` counts only as a boolean."""
 
     valid = Flag(required=True, data_key="isValid")
@@ -127,7 +91,7 @@ class VerifyResponseSchema(_Wire):
         return Verdict(**data)
 
 
-class SettlementResponseSchema(_Wire):
+class SettlementResponseSchema(WireSchema):
     """`SettlementResponse`, the content of PAYMENT-RESPONSE."""
 
     success = Flag(required=True)
@@ -137,7 +101,7 @@ class SettlementResponseSchema(_Wire):
     amount = Amount(load_default=None)
     error_reason = fields.String(load_default=None, data_key="errorReason")
     error_message = fields.String(load_default=None, data_key="errorMessage")
-    extensions = _object()
+    extensions = object_field()
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> SettlementResponse:
@@ -158,14 +122,12 @@ def dump_requirements(requirements: PaymentRequirements) -> dict[str, Any]:
 
 def load_requirements(obj: Mapping[str, Any]) -> PaymentRequirements:
     """Read one offer; raises `errors.InvalidBody` naming each field."""
-    return cast(
-        PaymentRequirements, _load(_REQUIREMENTS, obj, errors.InvalidBody, "The payment requirements")
-    )
+    return cast(PaymentRequirements, load(_REQUIREMENTS, obj, errors.InvalidBody, "The payment requirements"))
 
 
 def load_payload(obj: Mapping[str, Any]) -> PaymentPayload:
     """Read a payment payload; raises `errors.InvalidHeader` naming each field."""
-    payload = cast(PaymentPayload, _load(_PAYLOAD, obj, errors.InvalidHeader, "The payment payload"))
+    payload = cast(PaymentPayload, load(_PAYLOAD, obj, errors.InvalidHeader, "The payment payload"))
     return replace(payload, wire=dict(obj))
 
 
@@ -202,12 +164,12 @@ def payment_required(
 
 def load_payment_required(obj: Mapping[str, Any]) -> PaymentChallenge:
     """Read a 402 as its buyer; raises `errors.InvalidBody` naming each field."""
-    return cast(PaymentChallenge, _load(_CHALLENGE, obj, errors.InvalidBody, "The 402 answer"))
+    return cast(PaymentChallenge, load(_CHALLENGE, obj, errors.InvalidBody, "The 402 answer"))
 
 
 def load_verdict(obj: Any) -> Verdict:
     """Read a facilitator's `VerifyResponse`; raises `errors.InvalidBody` naming each field."""
-    return cast(Verdict, _load(_VERIFY, obj, errors.InvalidBody, "The facilitator's answer"))
+    return cast(Verdict, load(_VERIFY, obj, errors.InvalidBody, "The facilitator's answer"))
 
 
 def settlement_response(
@@ -238,25 +200,4 @@ def receipt_response(receipt: Receipt) -> dict[str, Any]:
 
 def load_settlement_response(obj: Mapping[str, Any]) -> SettlementResponse:
     """Read a PAYMENT-RESPONSE as its buyer; raises `errors.InvalidBody` naming each field."""
-    return cast(SettlementResponse, _load(_SETTLEMENT, obj, errors.InvalidBody, "The settlement response"))
-
-
-def _load(schema: Schema, obj: Any, error: type[errors.CallError], what: str) -> Any:
-    try:
-        return schema.load(obj)
-    except ValidationError as problem:
-        named = dict(_flatten(problem.messages))
-        text = "; ".join(f"{field}: {message}" for field, message in named.items())
-        raise error(f"{what} does not fit x402 v2: {text}", errors=named) from None
-
-
-def _flatten(messages: Any, path: str = "") -> list[tuple[str, str]]:
-    """Flatten marshmallow's tree of messages into dotted names."""
-    if not isinstance(messages, Mapping):
-        return [(path, " ".join(str(m) for m in messages))]
-    names = {str(key): ("" if key == "_schema" else str(key)) for key in messages}
-    return [
-        item
-        for key, value in messages.items()
-        for item in _flatten(value, ".".join(part for part in (path, names[str(key)]) if part))
-    ]
+    return cast(SettlementResponse, load(_SETTLEMENT, obj, errors.InvalidBody, "The settlement response"))

@@ -1,8 +1,8 @@
 """What a facilitator's answer to `/settle` means: three outcomes, and "nothing was sent" (standard §8).
 
 A refusal ends a job unpaid, so only answers that prove it count as one: on Stellar `success: false` alone
-proves nothing, the transfer may still land. What proves neither payment nor refusal is uncertain, and the chain
-decides.
+proves nothing, the transfer may still land. What proves neither payment nor refusal is uncertain, and the
+chain decides.
 """
 
 import re

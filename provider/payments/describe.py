@@ -1,0 +1,85 @@
+"""Tell what a payment says, as far as it can be read, valid or not."""
+
+from contextlib import suppress
+from typing import Any
+
+from stellar_sdk import xdr
+
+from provider.errors import PaymentRejected
+from provider.payments import envelope
+from provider.payments.models import CheckedPayment, PaymentPayload
+
+FIELDS = (
+    "network",
+    "asset",
+    "payer",
+    "payTo",
+    "amount",
+    "nonce",
+    "expirationLedger",
+    "credentials",
+    "signatureChecked",
+)
+
+
+def describe_checked(payment: CheckedPayment) -> dict[str, Any]:
+    """Spell a checked payment for JSON; `amount` and `nonce` can exceed 53 bits and are strings."""
+    return {
+        "network": payment.network,
+        "asset": payment.asset,
+        "payer": payment.payer,
+        "payTo": payment.pay_to,
+        "amount": str(payment.amount),
+        "nonce": str(payment.nonce),
+        "expirationLedger": payment.expiration_ledger,
+        "credentials": payment.credentials,
+        "signatureChecked": payment.signature_checked,
+    }
+
+
+def describe_payload(payload: PaymentPayload) -> dict[str, Any]:
+    """Decode every field that can be decoded from a payment that was refused; the others are None."""
+    found: dict[str, Any] = dict.fromkeys(FIELDS) | {
+        "network": payload.accepted.network,
+        "signatureChecked": False,
+    }
+    with suppress(PaymentRejected):
+        operation = _first_invocation(envelope.decode(payload.transaction).transaction)
+        if operation is not None:
+            found |= _call_fields(operation) | _authorization_fields(operation)
+    return found
+
+
+def _first_invocation(transaction: xdr.Transaction) -> xdr.InvokeHostFunctionOp | None:
+    operations = [operation.body.invoke_host_function_op for operation in transaction.operations]
+    return next((operation for operation in operations if operation is not None), None)
+
+
+def _call_fields(operation: xdr.InvokeHostFunctionOp) -> dict[str, Any]:
+    try:
+        call = envelope.contract_call(operation)
+    except PaymentRejected:
+        return {}
+    payer, pay_to = (envelope.address_argument(argument) for argument in (*call.args, _VOID, _VOID)[:2])
+    amount = envelope.i128_argument((*call.args, _VOID, _VOID, _VOID)[2])
+    return {
+        "asset": envelope.address_text(call.contract_address),
+        "payer": payer,
+        "payTo": pay_to,
+        "amount": None if amount is None else str(amount),
+    }
+
+
+def _authorization_fields(operation: xdr.InvokeHostFunctionOp) -> dict[str, Any]:
+    for entry in operation.auth:
+        with suppress(PaymentRejected):
+            read = envelope.authorization(entry)
+            return {
+                "nonce": str(read.nonce),
+                "expirationLedger": read.expiration_ledger,
+                "credentials": read.credentials,
+            }
+    return {"credentials": "source_account"} if operation.auth else {}
+
+
+_VOID = xdr.SCVal(xdr.SCValType.SCV_VOID)
