@@ -1,4 +1,4 @@
-# `make` alone lists what there is. Everything runs from .venv, which `make install` builds from requirements.lock.
+# `make` alone lists what there is. Everything runs from .venv, built from requirements.lock.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -22,7 +22,7 @@ $(STAMP): requirements.lock setup.cfg pyproject.toml
 	@echo "Building .venv from requirements.lock (once; about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: $(STAMP) ## Start everything, buy as a stranger would, show the balances, stop

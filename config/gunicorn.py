@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from typing import Any
 
 from config.logging import logging_config
 
@@ -21,16 +22,20 @@ limit_request_fields = 64
 limit_request_line = 8_190  # GET calls carry their input in the query.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 control_socket_disable = True
-logconfig_dict = logging_config(os.environ.get("LOG_LEVEL", "INFO"))
+# Gunicorn merges this into defaults of its own, whose loggers name handlers that ours replace.
+logconfig_dict = {
+    **logging_config(os.environ.get("LOG_LEVEL", "INFO")),
+    "loggers": {"gunicorn.error": {"handlers": ["stderr"], "propagate": False}, "gunicorn.access": {}},
+}
 
 if workers > 1:
     # Each process counts its own requests; /metrics adds them up from files here.
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="provider-metrics-"))
 
 
-def child_exit(server: object, worker: object) -> None:
+def child_exit(server: Any, worker: Any) -> None:
     """Forget the gauges of a worker that ended."""
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         from prometheus_client import multiprocess
 
-        multiprocess.mark_process_dead(worker.pid)  # type: ignore[attr-defined]
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

@@ -4,6 +4,7 @@ A module is imported when its command is asked for, so `provider pay` needs no F
 command is named as the module, with dashes; helpers start with an underscore.
 """
 
+import os
 import pkgutil
 import sys
 from importlib import import_module
@@ -50,6 +51,8 @@ class LazyCommands(click.Group):
 @click.version_option(provider.__version__, prog_name="provider", message="%(prog)s %(version)s")
 def main() -> None:
     """Sell services to software agents and be paid in USDC on Stellar."""
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.insert(0, here)  # Services are modules of the directory one starts in, as with Celery.
 
 
 if __name__ == "__main__":

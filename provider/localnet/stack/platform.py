@@ -1,0 +1,114 @@
+"""Start a local platform, tell when it is ready, and leave nothing behind."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from provider.errors import ConfigurationError
+from provider.localnet.stack.manager import StackManager
+from provider.localnet.stack.plan import BACK, Plan
+from provider.localnet.stack.ready import checks, wait_until_ready
+
+READY_SECONDS = 60.0
+FAILED = 1
+
+
+class Platform:
+    """All processes of a plan, run until a signal comes or one of them ends."""
+
+    def __init__(self, plan: Plan, keep_data: bool = False) -> None:
+        self.plan = plan
+        self.keep_data = keep_data
+        self.description = plan.data_dir / "dev.json"
+        self.missing: list[str] = []
+        self.manager = StackManager(BACK, on_started=self._watch_in_background)
+
+    def run(self) -> int:
+        """Run to the end and return the exit status: 0 after a signal, 1 when something failed.
+
+        Raises ConfigurationError before anything starts.
+        """
+        self.plan.ports.check_free()
+        environment, commands = self.plan.environment(), self.plan.commands()
+        with self._data_dir():
+            for name, command in commands.items():
+                self.manager.add_process(name, command, env=environment)
+            signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+            try:
+                self.manager.loop()
+            finally:
+                self.description.unlink(missing_ok=True)
+        return self._verdict()
+
+    @contextlib.contextmanager
+    def _data_dir(self) -> Iterator[None]:
+        """Hold the data directory alone; the chain begins anew, so old claims on it are cleared away."""
+        home = self.plan.data_dir
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (home / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ConfigurationError([f"another platform runs with the data directory {home}"]) from None
+            self.description.unlink(missing_ok=True)
+            for part in ("redis", "facilitator"):
+                if not self.keep_data:
+                    shutil.rmtree(home / part, ignore_errors=True)
+                (home / part).mkdir(exist_ok=True)
+            yield
+
+    def _watch_in_background(self) -> None:
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        """Announce the platform once everything answers; give it up when something never does."""
+        self.missing = wait_until_ready(checks(self.plan), READY_SECONDS, lambda: self.manager.ending)
+        if self.manager.ending:
+            return
+        if self.missing:
+            self.manager.terminate()
+            return
+        write_private(self.description, self.plan.describe(self.manager.pids()))
+        self.manager.say(self._welcome())
+
+    def _welcome(self) -> str:
+        plan = self.plan
+        return "\n".join(
+            [
+                "",
+                f"Ready. Services and prices   {plan.web_url}",
+                f"       Tasks and workers     {plan.flower_url}   user dev, password {plan.flower_password}",
+                f"       Chain (Stellar RPC)   {plan.rpc_url}",
+                f"       Everything, as JSON   {self.description}",
+                "       Ctrl-C ends it all.",
+                "",
+            ]
+        )
+
+    def _verdict(self) -> int:
+        ended = self.manager.first_ended
+        if ended:
+            statuses = ", ".join(f"{name} (exit status {self.manager.status(name)})" for name in ended)
+            click.echo(f"Ended because of: {statuses}. Its last lines are above.", err=True)
+        if self.missing and not ended:
+            silent = ", ".join(self.missing)
+            click.echo(f"No answer within {READY_SECONDS:g} s from: {silent}.", err=True)
+        return FAILED if ended or self.missing else 0
+
+
+def write_private(path: Path, content: dict[str, Any]) -> None:
+    """Write a file for this user's eyes, all or nothing."""
+    draft = path.with_suffix(".tmp")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(json.dumps(content, indent=2) + "\n")
+    draft.replace(path)

@@ -1,0 +1,60 @@
+"""Does a local platform answer? Each process is asked in the way its users would ask it."""
+
+import contextlib
+import time
+from collections.abc import Callable
+
+import redis
+import requests
+
+from provider.localnet.stack.plan import Plan
+
+ASK_SECONDS = 2.0
+PAUSE_SECONDS = 0.1
+WORKERS = ("handle", "settle", "maintenance")
+
+Check = Callable[[], bool]
+
+
+def checks(plan: Plan) -> dict[str, Check]:
+    """Give a check for each part of the platform."""
+    http = requests.Session()
+    http.trust_env = False  # A proxy of this machine has no business with its loopback.
+    store = redis.Redis.from_url(plan.redis_url, socket_timeout=ASK_SECONDS)
+
+    def answers(url: str) -> bool:
+        return http.get(url, timeout=ASK_SECONDS).ok
+
+    def chain_is_healthy() -> bool:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "getHealth"}
+        return "result" in http.post(plan.rpc_url, json=call, timeout=ASK_SECONDS).json()
+
+    return {
+        "redis": lambda: bool(store.ping()),
+        "chain": chain_is_healthy,
+        "facilitator": lambda: answers(plan.facilitator_url + "/supported"),
+        "web": lambda: answers(plan.web_url + "/readyz"),
+        "workers": lambda: waiting_workers(store) >= len(WORKERS),
+        "beat": lambda: bool(store.exists("beat::lock")),
+        "flower": lambda: answers(plan.flower_url + "/healthcheck"),
+    }
+
+
+def waiting_workers(store: "redis.Redis") -> int:
+    """Count the Celery workers that wait for messages: each holds one blocking BRPOP."""
+    return sum(client["cmd"] == "brpop" for client in store.client_list())
+
+
+def wait_until_ready(pending: dict[str, Check], seconds: float, stop: Callable[[], bool]) -> list[str]:
+    """Ask until all parts answer; return the names of those that did not in time."""
+    deadline = time.monotonic() + seconds
+    while pending and time.monotonic() < deadline and not stop():
+        pending = {name: check for name, check in pending.items() if not _passes(check)}
+        time.sleep(PAUSE_SECONDS if pending else 0)
+    return list(pending)
+
+
+def _passes(check: Check) -> bool:
+    with contextlib.suppress(requests.RequestException, redis.RedisError, ValueError):
+        return check()
+    return False
