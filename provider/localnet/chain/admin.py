@@ -65,6 +65,8 @@ class Admin:
         return {"active": [fault.as_json() for fault in self.faults.listed()], "kinds": kinds}
 
     def _fund(self, account: str, **given: Any) -> Json:
+        if not all(isinstance(text, str | None) for text in (account, given.get("signer"))):
+            raise ValueError("account and signer must be text")
         funded = self.state.fund(account, **given)
         return {
             "account": account,

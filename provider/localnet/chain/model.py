@@ -13,9 +13,17 @@ from provider.localnet.chain.envelope import Envelope
 
 TESTNET_PASSPHRASE = "Test SDF Network ; September 2015"
 NULL_ACCOUNT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF"
-STROOPS = 10**7
+DECIMALS = 7
 
 T = TypeVar("T")
+
+
+def atomic(amount: str | int | float | Decimal) -> int:
+    """Stroops, or units of the token: both have 7 decimals, and more of them are a mistake."""
+    scaled = Decimal(str(amount)).scaleb(DECIMALS)
+    if not scaled.is_finite() or scaled != scaled.to_integral_value() or scaled < 0:
+        raise ValueError(f"{amount} is not an amount with at most {DECIMALS} decimals")
+    return int(scaled)
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Token:
     code: str = "USDC"
     issuer: str = "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"
     contract: str = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
-    decimals: int = 7
+    decimals: int = DECIMALS
 
     @property
     def name(self) -> str:
@@ -35,13 +43,6 @@ class Token:
     @property
     def asset(self) -> Asset:
         return Asset(self.code, self.issuer)
-
-    def units(self, amount: str | int | float | Decimal) -> int:
-        """Atomic units of a decimal amount; more decimals than the token has are a mistake."""
-        scaled = Decimal(str(amount)).scaleb(self.decimals)
-        if scaled != scaled.to_integral_value() or scaled < 0:
-            raise ValueError(f"{amount} is not an amount with at most {self.decimals} decimals")
-        return int(scaled)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,6 @@ class Account:
     sequence: int = 0
     trustline: bool = False
     signer: bytes | None = None
-    modified: int = 0
 
 
 @dataclass(frozen=True)

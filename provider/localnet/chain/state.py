@@ -19,7 +19,6 @@ from provider.localnet.chain.envelope import Envelope
 from provider.localnet.chain.errors import HostError
 from provider.localnet.chain.model import (
     NULL_ACCOUNT,
-    STROOPS,
     Account,
     Applied,
     ChainConfig,
@@ -28,6 +27,7 @@ from provider.localnet.chain.model import (
     Nonce,
     Pending,
     Transfer,
+    atomic,
 )
 from provider.localnet.chain.world import Snapshot
 
@@ -91,11 +91,11 @@ class ChainState:
         with self.lock:
             self.tick()
             known = self.account(account) or self._new_account(account, signer)
-            units = self.config.token.units(usdc)
+            units = atomic(usdc)
             held = self.balance(account)
             if units and not trustline:
                 raise ValueError("an account without a trustline cannot hold the token")
-            stroops = known.stroops + (int(float(xlm) * STROOPS) if account.startswith("G") else 0)
+            stroops = known.stroops + (atomic(xlm) if account.startswith("G") else 0)
             known = replace(known, stroops=stroops, trustline=known.trustline or trustline)
             self._put_account(known)
             self._put_balance(account, held + units)
