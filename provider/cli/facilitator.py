@@ -63,8 +63,9 @@ def command(
         click.echo("\n".join(addresses))
         return
     _check(config)
-    click.echo(f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}")
-    serve(config, host, port, api_key=os.environ.get(API_KEY_ENV, ""))
+    ready = f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}"
+    api_key = os.environ.get(API_KEY_ENV, "")
+    serve(config, host, port, api_key=api_key, when_ready=lambda: click.echo(ready))
 
 
 def _secret(file: Path | None, variable: str) -> str:

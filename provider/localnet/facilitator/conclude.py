@@ -3,8 +3,8 @@
 from provider.errors import RpcError
 from provider.localnet.facilitator import outcome
 from provider.localnet.facilitator.attempts import Attempt, State
-from provider.localnet.facilitator.node import Node
 from provider.localnet.facilitator.outcome import Outcome
+from provider.localnet.node import Node
 
 PROOF_LEDGERS = 17_279
 """A nonce entry lives at least this long, so that long its absence is a proof (standard §10, 3)."""

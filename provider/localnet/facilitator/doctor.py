@@ -2,7 +2,7 @@
 
 from provider.errors import ConfigurationError, RpcError
 from provider.localnet.facilitator.config import FacilitatorConfig
-from provider.localnet.facilitator.node import Node
+from provider.localnet.node import Node
 
 
 def check_accounts(config: FacilitatorConfig) -> None:

@@ -7,10 +7,10 @@ from provider.errors import ConfigurationError, PaymentRejected
 from provider.localnet.facilitator.attempts import Attempts
 from provider.localnet.facilitator.channels import Channels
 from provider.localnet.facilitator.config import FacilitatorConfig
-from provider.localnet.facilitator.node import Node
 from provider.localnet.facilitator.settle import Settler
 from provider.localnet.facilitator.settlement import Desk
 from provider.localnet.facilitator.verify import Verifier
+from provider.localnet.node import Node
 from provider.payments.models import SCHEME, X402_VERSION, PaymentPayload, PaymentRequirements
 from provider.payments.payload import identify_payment
 

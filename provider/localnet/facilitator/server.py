@@ -1,6 +1,7 @@
 """Serve a facilitator: in a thread for tests and `provider dev`, or with gunicorn for the command line."""
 
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -59,8 +60,11 @@ class _Quiet(WSGIRequestHandler):
 class _Gunicorn(BaseApplication):  # type: ignore[misc]
     """One worker process: the accounts and their sequence numbers have one owner."""
 
-    def __init__(self, config: FacilitatorConfig, bind: str, api_key: str) -> None:
+    def __init__(
+        self, config: FacilitatorConfig, bind: str, api_key: str, when_ready: Callable[[], None]
+    ) -> None:
         self._facilitator_config, self._bind, self._api_key = config, bind, api_key
+        self._when_ready = when_ready
         super().__init__()
 
     def load_config(self) -> None:
@@ -73,6 +77,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "proc_name": "provider-facilitator",
             "control_socket_disable": True,
+            "post_worker_init": lambda worker: self._when_ready(),
         }
         for name, value in settings.items():
             if name in self.cfg.settings:
@@ -83,6 +88,8 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
         return create_app(Facilitator(self._facilitator_config), api_key=self._api_key)
 
 
-def serve(config: FacilitatorConfig, host: str, port: int, *, api_key: str = "") -> None:
-    """Serve until a signal comes."""
-    _Gunicorn(config, f"{host}:{port}", api_key).run()
+def serve(
+    config: FacilitatorConfig, host: str, port: int, *, api_key: str = "", when_ready: Callable[[], None]
+) -> None:
+    """Serve until a signal comes; `when_ready` is called once requests are answered."""
+    _Gunicorn(config, f"{host}:{port}", api_key, when_ready).run()

@@ -13,10 +13,10 @@ from provider.localnet.facilitator.build import build_attempt
 from provider.localnet.facilitator.channels import Channel, Channels
 from provider.localnet.facilitator.conclude import conclude
 from provider.localnet.facilitator.config import FacilitatorConfig
-from provider.localnet.facilitator.node import Node
 from provider.localnet.facilitator.outcome import Outcome
 from provider.localnet.facilitator.submission import Decision, Stopped, Submission
 from provider.localnet.facilitator.verify import Verified
+from provider.localnet.node import Node
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from provider.errors import RpcError
 from provider.localnet.facilitator.attempts import Attempt, State
-from provider.localnet.facilitator.node import Found, Node
+from provider.localnet.node import Found, Node
 
 logger = logging.getLogger(__name__)
 

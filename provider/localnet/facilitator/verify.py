@@ -8,7 +8,7 @@ from stellar_sdk import xdr
 from provider.errors import PaymentRejected
 from provider.localnet.facilitator.config import FacilitatorConfig
 from provider.localnet.facilitator.events import check_only_transfer
-from provider.localnet.facilitator.node import Clock, Node
+from provider.localnet.node import Clock, Node
 from provider.payments import envelope, reasons
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.networks import PASSPHRASES

@@ -1,4 +1,4 @@
-"""What a facilitator asks a Stellar RPC, as typed answers."""
+"""What facilitator and payer ask a Stellar RPC, as typed answers."""
 
 import time
 from dataclasses import dataclass
