@@ -72,9 +72,13 @@ def decode(transaction: str) -> Envelope:
 def _v1_transaction(raw: bytes) -> xdr.Transaction:
     try:
         envelope = xdr.TransactionEnvelope.from_xdr_bytes(raw)
+        canonical = envelope.to_xdr_bytes() == raw
     except Exception:
         # The generated decoders raise whatever a broken length or union leads to, RecursionError included.
         raise malformed("The transaction is not the XDR of a transaction envelope.") from None
+    if not canonical:
+        # The decoder skips padding and takes any number for true; other readers would see another document.
+        raise malformed("The transaction is not canonical XDR.")
     if envelope.v1 is None:
         raise malformed("The transaction is not a v1 envelope; send neither a fee bump nor a v0 envelope.")
     return envelope.v1.tx
