@@ -117,10 +117,11 @@ def _limits(service: Any, settle_margin_seconds: float) -> Iterator[str]:
         yield f"{field}: must be {_NUMBERS[field]}, not {getattr(service, field)!r:.60}"
     if service.charge != "on-success" or {"timeout_seconds", "max_timeout_seconds"} & set(wrong):
         return
-    if service.timeout_seconds + settle_margin_seconds > service.max_timeout_seconds:
+    work, offered = service.timeout_seconds, service.max_timeout_seconds
+    if work + settle_margin_seconds > offered:
         yield (
-            f"timeout_seconds: {service.timeout_seconds} s of work and {settle_margin_seconds} s to settle"
-            f" do not fit max_timeout_seconds = {service.max_timeout_seconds}: a job could never be charged (P1);"
+            f"timeout_seconds: {work} s of work and {settle_margin_seconds} s to settle do not fit"
+            f" max_timeout_seconds = {offered}, so no job could be charged (P1);"
             " lower the one, raise the other, or charge upfront"
         )
 
