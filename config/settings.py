@@ -52,6 +52,7 @@ class Settings:
     settle_timeout_seconds: float = _setting(90.0, "Time allowed for the facilitator's /settle.")
     settle_margin_seconds: float = _setting(10.0, "Time kept free before a payment expires (S2).")
     lease_seconds: float = _setting(30.0, "How long a worker holds a job before it must renew.")
+    max_attempts: int = _setting(3, "Starts of a job whose workers die, unless its service says.")
     orphan_margin_seconds: float = _setting(60.0, "Grace before a silent settlement is given up (§9).")
     reservation_seconds: float = _setting(30.0, "How long an unpaid place in a lane is kept (Q3).")
     sweep_seconds: float = _setting(15.0, "Interval of the recovery sweep.")

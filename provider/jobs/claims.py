@@ -15,6 +15,7 @@ from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
 from provider.jobs.claimkeys import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
 from provider.jobs.dispatch import Dispatcher
+from provider.jobs.lanes import Lanes
 from provider.jobs.models import Draft, Job, Status, Terms
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
@@ -41,6 +42,7 @@ class ClaimDesk:
     ) -> None:
         self._store = store
         self._claims = ClaimKeys(store)
+        self._lanes = Lanes(store)
         self._facilitator = facilitator
         self._clock = clock
         self._dispatcher = dispatcher
@@ -130,7 +132,7 @@ class ClaimDesk:
             self._verify(purchase.payload, offer)
             job = self._record(purchase, value, job_id, draft)
         except BaseException:
-            self._store.release(job_id)
+            self._lanes.release(job_id)
             raise
         self._dispatch(job)
         return job
@@ -160,7 +162,7 @@ class ClaimDesk:
         taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
         if taken is None or taken.job == job_id:
             return self._write(purchase.service, job_id, draft)
-        self._store.release(job_id)
+        self._lanes.release(job_id)
         job = self._replay(purchase, taken, lambda: value)
         return job or self._write(purchase.service, taken.job, draft)
 
@@ -214,7 +216,7 @@ class ClaimDesk:
         if service.charge is ChargePolicy.ON_SUCCESS:
             room = service.max_timeout_seconds - self._settings.settle_margin_seconds
             most_wait = min(most_wait, room - service.timeout_seconds)
-        self._store.reserve(service, job_id, seconds=seconds, most_wait_seconds=max(0.0, most_wait))
+        self._lanes.reserve(service, job_id, seconds=seconds, most_wait_seconds=max(0.0, most_wait))
 
     def _dispatch(self, job: Job) -> None:
         if job.status is Status.PENDING:

@@ -3,12 +3,14 @@
 | key | type | meaning |
 |---|---|---|
 | `provider:{S}:job:<hex>` | hash | the record of job `S.<hex>` (`models.Job`), the only authority (J1) |
+| `provider:{S}:work:<hex>` | hash | checkpoints of an open job: `u:<unit>` done, `c:<unit>` cursor (R5) |
 | `provider:{S}:index` | sorted set | every job of service S, score = status code × 10¹⁴ + createdAt in ms |
 | `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
 | `provider:{S}:reserved` | sorted set | places kept during verify, score = when they free themselves (ms) |
 | `provider:{S}:pace` | hash | `average_ms`: exponentially weighted duration of the service's handlers |
+| `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
@@ -43,6 +45,11 @@ def job(job_id: str) -> str:
     return f"{PREFIX}:{{{service}}}:job:{token}"
 
 
+def work(job_id: str) -> str:
+    service, token = split(job_id)
+    return f"{PREFIX}:{{{service}}}:work:{token}"
+
+
 def job_id_of(channel: str) -> str:
     """Give the job id whose record lives under this key (or channel)."""
     _, tag, _, token = channel.split(":")
@@ -71,6 +78,10 @@ def reserved(service: str) -> str:
 
 def pace(service: str) -> str:
     return f"{PREFIX}:{{{service}}}:pace"
+
+
+def fence(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:fence"
 
 
 def claim(digest: str) -> str:

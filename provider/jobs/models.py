@@ -201,7 +201,6 @@ class Lease:
 
     job: Job
     owner: str
-    version: int
     lease_seconds: float
     budget_seconds: float
     """Time the handler has, from now."""

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-from typing import Any
 
 import structlog
 
@@ -65,16 +64,16 @@ class Settler:
         give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
         if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
             return
-        if not self._is_durable(job_id):
+        if not self._is_durable(job):
             self._withdraw(job_id, settler)
             return
         self._record(job_id, settler, self._ask(job))
 
-    def _is_durable(self, job_id: str) -> bool:
+    def _is_durable(self, job: Job) -> bool:
         try:
-            self._durability.confirm()
+            self._durability.confirm(job.service)
         except (NotDurable, StoreUnavailable) as error:
-            log.error(NOT_DURABLE, job_id=job_id, detail=str(error))
+            log.error(NOT_DURABLE, job_id=job.id, detail=str(error))
             return False
         return True
 
@@ -111,7 +110,7 @@ class Settler:
                 target, enter = Status.QUEUED, "lane"
             else:
                 target, enter = Status.SUCCEEDED, ""
-            if self._move(job, target, fields, enter=enter):
+            if self._store.move(job, target, fields, enter=enter):
                 log.info(SETTLED, job_id=job_id, transaction=transaction)
                 if target is Status.QUEUED:
                     self._dispatcher.handle(job_id)
@@ -122,7 +121,7 @@ class Settler:
         """Record a payment that was refused, or can never land; False when decided otherwise before."""
         while job := self._undecided(job_id):
             fields = {"error": ErrorCode.PAYMENT_FAILED, "settlement": _note(reason), "charged": "0"}
-            if self._move(job, Status.FAILED, fields, drop=("output",)):
+            if self._store.move(job, Status.FAILED, fields, drop=("output",)):
                 log.info(REFUSED, job_id=job_id, reason=reason)
                 return True
         return False
@@ -133,7 +132,7 @@ class Settler:
             if job.status is Status.PAYMENT_UNCERTAIN:
                 return False
             fields = {"settlement": _note(outcome.reason or "", outcome.transaction)}
-            if self._move(job, Status.PAYMENT_UNCERTAIN, fields):
+            if self._store.move(job, Status.PAYMENT_UNCERTAIN, fields):
                 log.warning(UNCERTAIN, job_id=job_id, reason=outcome.reason, transaction=outcome.transaction)
                 return True
         return False
@@ -145,12 +144,6 @@ class Settler:
         except JobNotFound:
             return None
         return job if job.is_settling or job.status is Status.PAYMENT_UNCERTAIN else None
-
-    def _move(self, job: Job, target: Status, fields: dict[str, Any], **options: Any) -> bool:
-        look = None if target is not Status.FAILED else self._settings.retention_seconds
-        if target is Status.SUCCEEDED:
-            look = self._settings.retention_seconds
-        return self._store.move(job, target, fields, look_seconds=look, **options) is not None
 
 
 def _note(reason: str, transaction: str | None = None) -> str:

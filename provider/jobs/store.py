@@ -6,7 +6,7 @@ All times inside are Redis `TIME` (C6). A method that lost a race returns None o
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -14,15 +14,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from provider.errors import JobNotFound, LaneFull, StoreUnavailable
+from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs import keys
-from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Lease, Place, Status, job_from_hash
+from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status, job_from_hash
 from provider.jobs.scripting import Scripts
-from provider.services import Service
-
-T = TypeVar("T")
-PACE_WEIGHT = 0.1
-"""Weight of the newest duration in the average of a lane (Q2)."""
 
 
 def connect(url: str, *, timeout_seconds: float = 2.0, **options: Any) -> "Redis":
@@ -47,19 +42,17 @@ def reaching_redis() -> Iterator[None]:
         raise StoreUnavailable from error
 
 
-def _index_range(status: Status) -> tuple[int, str]:
-    return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
-
-
-def _job(job_id: str, flat: list[str]) -> Job:
+def job_from_flat(job_id: str, flat: list[str]) -> Job:
+    """Build a Job from what HGETALL gives inside a script: field, value, …"""
     return job_from_hash(job_id, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
 class JobStore:
     """Jobs in Redis. Raises StoreUnavailable whenever Redis does not answer."""
 
-    def __init__(self, client: "Redis") -> None:
+    def __init__(self, client: "Redis", *, retention_seconds: float = 7 * 86400.0) -> None:
         self.client = client
+        self._retention_seconds = retention_seconds
         self.scripts = Scripts(client)
         self._announced: set[str] = set()
 
@@ -67,6 +60,12 @@ class JobStore:
         """Answer when Redis does."""
         with reaching_redis():
             self.client.ping()
+
+    def now_ms(self) -> int:
+        """Tell the time by Redis' clock, in ms."""
+        with reaching_redis():
+            seconds, micros = self.client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
 
     def get(self, job_id: str) -> Job:
         """Read one job. Raises JobNotFound."""
@@ -79,52 +78,6 @@ class JobStore:
         if not record:
             raise JobNotFound
         return job_from_hash(job_id, record)
-
-    # Lanes
-
-    def reserve(self, service: Service, job_id: str, *, seconds: float, most_wait_seconds: float) -> None:
-        """Keep a place in the lane; with `seconds=0` only ask for one. Raises LaneFull."""
-        average_ms = int(service.seed_seconds * 1000)
-        admitted, _, wait_ms = self.scripts(
-            "reserve",
-            [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
-            + [keys.pace(service.name)],
-            [job_id, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
-            + [service.concurrency, average_ms]
-            + [*_index_range(Status.PENDING), *_index_range(Status.QUEUED)],
-        )
-        if not admitted:
-            raise LaneFull(retry_after_seconds=max(1, -(-min(wait_ms or average_ms, 3_600_000) // 1000)))
-
-    def release(self, job_id: str) -> None:
-        """Free a reserved place that led to no job."""
-        with reaching_redis():
-            self.client.zrem(keys.reserved(keys.split(job_id)[0]), job_id)
-
-    def place(self, job: Job, service: Service) -> Place | None:
-        """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
-        with reaching_redis():
-            pipe = self.client.pipeline(transaction=False)
-            pipe.zrank(keys.lane(job.service), job.id)
-            pipe.zcard(keys.slots(job.service))
-            pipe.hget(keys.pace(job.service), "average_ms")
-            rank, busy, average = pipe.execute()
-        if rank is None:
-            return None
-        average_seconds = float(average) / 1000 if average else service.seed_seconds
-        ahead = max(0, rank + busy - service.concurrency + 1)
-        return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
-
-    def note_missed(self, service: Service) -> None:
-        """Note that a wake-up found the lane full, so that whoever frees a slot sends another (Q6)."""
-        with reaching_redis():
-            self.client.hincrby(keys.pace(service.name), "missed", 1)
-
-    def pace(self, service: Service, duration_seconds: float | None) -> bool:
-        """Learn a handler's duration; tell whether a wake-up is owed to the lane (Q6)."""
-        duration = "" if duration_seconds is None else int(duration_seconds * 1000)
-        seed = int(service.seed_seconds * 1000)
-        return bool(self.scripts("pace", [keys.pace(service.name)], [duration, seed, PACE_WEIGHT]))
 
     # Records
 
@@ -140,7 +93,7 @@ class JobStore:
             + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000)]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
-        return _job(job_id, record) if record else None
+        return job_from_flat(job_id, record) if record else None
 
     def _announce(self, service: str) -> None:
         """List the service once per process, before its first job, so that stranded jobs are found (Q7)."""
@@ -158,65 +111,29 @@ class JobStore:
         drop: tuple[str, ...] = (),
         owner: str | None = None,
         enter: str = "",
-        look_seconds: float | None = None,
-        stamp: str = "",
-        version: int | None = None,
+        look: float | Literal["deadline"] | None = None,
     ) -> int | None:
         """Move a job as it was read to another status; None when it changed meanwhile.
 
+        `enter="lane"` puts it into its lane, `enter="slot"` lets it keep its slot. `look` is when the sweep
+        must look at it, in seconds from now; a final job is looked at when its retention is over.
         Raises ValueError for a move that standard J4 does not have.
         """
         if target not in MOVES[job.status]:
             raise ValueError(f"no move from {job.status} to {target}")
+        stamp = ""
         if target in FINAL:
-            stamp, drop = "finished_at_ms", (*drop, *LEAVES_WHEN_FINAL)
+            stamp, look, drop = "finished_at_ms", self._retention_seconds, (*drop, *LEAVES_WHEN_FINAL)
+        when = "" if look is None else look if isinstance(look, str) else max(0, int(look * 1000))
         pairs = [text for pair in (fields or {}).items() for text in pair]
-        look = "" if look_seconds is None else max(0, int(look_seconds * 1000))
         answer = self.scripts(
             "move",
             [keys.job(job.id), keys.index(job.service), keys.lane(job.service)]
             + [keys.slots(job.service), keys.due(job.service)],
-            [job.id, version or job.version, owner or "", target.value, target.code * INDEX_STEP]
-            + [enter, look, stamp, len(drop), *drop, *pairs],
+            [job.id, job.version, owner or "", target.value, target.code * INDEX_STEP]
+            + [enter, when, stamp, len(drop), *drop, *pairs],
         )
         return None if answer is None else int(answer)
-
-    # Leases
-
-    def lease(self, service: Service, job_id: str, owner: str, *, lease_seconds: float) -> Lease | str:
-        """Lease one job: a Lease, or why not ('gone', 'full', 'late')."""
-        answer = self.scripts(
-            "lease",
-            [keys.job(job_id), keys.index(service.name), keys.lane(service.name)]
-            + [keys.slots(service.name), keys.due(service.name)],
-            [job_id, owner, service.concurrency, int(lease_seconds * 1000)]
-            + [int(service.timeout_seconds * 1000), Status.RUNNING.code * INDEX_STEP],
-        )
-        if isinstance(answer, str):
-            return answer
-        now, flat = answer
-        job = _job(job_id, flat)
-        budget = ((job.work_until_ms or now) - now) / 1000
-        return Lease(job, owner, job.version, lease_seconds, budget)
-
-    def head(self, service_name: str) -> str | None:
-        """Give the id of the job that is next in the lane."""
-        with reaching_redis():
-            ids: list[str] = self.client.zrange(keys.lane(service_name), 0, 0)  # type: ignore[assignment]
-        return ids[0] if ids else None
-
-    def renew(
-        self, job_id: str, owner: str, *, lease_seconds: float, progress: Mapping[str, Any] | None = None
-    ) -> tuple[int, bool] | None:
-        """Prolong a lease: (new version, cancel asked for), or None when it is lost."""
-        service = keys.split(job_id)[0]
-        pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
-        answer = self.scripts(
-            "renew",
-            [keys.job(job_id), keys.slots(service), keys.due(service)],
-            [job_id, owner, int(lease_seconds * 1000), *pairs],
-        )
-        return None if answer is None else (int(answer[0]), bool(answer[1]))
 
     # Settlement
 
@@ -238,6 +155,61 @@ class JobStore:
             [job_id, settler, int(look_seconds * 1000)],
         )
         return None if answer is None else int(answer)
+
+    # What the sweep looks at
+
+    def service_names(self) -> list[str]:
+        """Name every service that ever had a job."""
+        with reaching_redis():
+            return sorted(self.client.smembers(keys.SERVICES))  # type: ignore[arg-type]
+
+    def due(self, service: str, now_ms: int, *, limit: int) -> list[Job]:
+        """Read the jobs of a service that must be looked at by now, longest due first."""
+        with reaching_redis():
+            ids: list[str] = self.client.zrange(
+                keys.due(service), "-inf", now_ms, byscore=True, offset=0, num=limit
+            )  # type: ignore[assignment]
+        return self.get_many(ids)
+
+    def get_many(self, job_ids: list[str]) -> list[Job]:
+        """Read several jobs of one service in one round trip; those that are gone are left out."""
+        with reaching_redis():
+            pipe = self.client.pipeline(transaction=False)
+            for job_id in job_ids:
+                pipe.hgetall(keys.job(job_id))
+            records = pipe.execute()
+        return [job_from_hash(i, record) for i, record in zip(job_ids, records, strict=True) if record]
+
+    def look_later(self, job: Job, seconds: float) -> None:
+        """Put the sweep's next look at a job off, if it has one at all."""
+        with reaching_redis():
+            self.client.zadd(keys.due(job.service), {job.id: self.now_ms() + seconds * 1000}, xx=True)
+
+    def forget(self, job: Job) -> bool:
+        """Delete a finished job with all it left (J15)."""
+        own = [keys.job(job.id), keys.index(job.service), keys.due(job.service), keys.work(job.id)]
+        return bool(self.scripts("forget", own, [job.id, job.version]))
+
+    # Units of work
+
+    def checkpoint(self, job_id: str, owner: str, unit: str, cursor: Any) -> bool:
+        """Complete a unit, or with a cursor note where it stands (R5); False when the lease is lost."""
+        text = "" if cursor is None else json.dumps(cursor, separators=(",", ":"))
+        answer = self.scripts("checkpoint", [keys.job(job_id), keys.work(job_id)], [owner, unit, text])
+        return bool(answer)
+
+    def work(self, job_id: str) -> tuple[frozenset[str], dict[str, Any]]:
+        """Read what earlier attempts did: completed units, and the cursors of open ones."""
+        with reaching_redis():
+            record: dict[str, str] = self.client.hgetall(keys.work(job_id))  # type: ignore[assignment]
+        units = frozenset(name[2:] for name in record if name.startswith("u:"))
+        cursors = {name[2:]: json.loads(text) for name, text in record.items() if name.startswith("c:")}
+        return units, cursors
+
+    def forget_work(self, job_id: str) -> None:
+        """Delete the checkpoints of a job that is over."""
+        with reaching_redis():
+            self.client.unlink(keys.work(job_id))
 
 
 LEAVES_WHEN_FINAL = (

@@ -3,10 +3,11 @@
 --
 -- KEYS  1 job · 2 index · 3 lane · 4 slots · 5 due
 -- ARGV  1 job id · 2 version read · 3 owner, '' = no worker acts · 4 target status · 5 index base
---       6 'lane' = enter the lane, 'slot' = keep the slot, '' = leave both · 7 ms until the sweep looks, '' = never
---       8 field stamped with now, '' = none · 9 how many fields are dropped · their names · field, value pairs
+--       6 'lane' = enter the lane, 'slot' = keep the slot, '' = leave both
+--       7 ms until the sweep looks, 'deadline' = then, '' = never · 8 field stamped with now, '' = none
+--       9 how many fields are dropped · their names · field, value pairs
 -- Returns the new version, or false when the job has another version or owner by now.
-local record = redis.call('HMGET', KEYS[1], 'version', 'owner', 'created_at_ms', 'place')
+local record = redis.call('HMGET', KEYS[1], 'version', 'owner', 'created_at_ms', 'place', 'deadline_ms')
 if record[1] ~= ARGV[2] or (ARGV[3] ~= '' and record[2] ~= ARGV[3]) then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -23,7 +24,8 @@ else
 end
 if ARGV[6] ~= 'slot' then redis.call('ZREM', KEYS[4], ARGV[1]) end
 redis.call('ZREM', KEYS[5], ARGV[1])
-if ARGV[7] ~= '' then redis.call('ZADD', KEYS[5], now + ARGV[7], ARGV[1]) end
+local look = ARGV[7] == 'deadline' and (record[5] or '') or ARGV[7] ~= '' and now + ARGV[7] or ''
+if look ~= '' then redis.call('ZADD', KEYS[5], look, ARGV[1]) end
 redis.call('ZADD', KEYS[2], ARGV[5] + record[3], ARGV[1])
 redis.call('PUBLISH', KEYS[1], ARGV[4])
 return redis.call('HINCRBY', KEYS[1], 'version', 1)

@@ -1,0 +1,97 @@
+"""Waiting for a job to change without polling: one Redis subscription a process serves all who wait."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import structlog
+from redis.exceptions import RedisError
+
+from provider.jobs import keys
+from provider.jobs.models import Job
+from provider.jobs.store import JobStore
+
+log = structlog.get_logger()
+
+SUBSCRIPTION_LOST = "events_subscription_lost"
+RECONNECT_SECONDS = 0.5
+SUBSCRIBE_SECONDS = 2.0
+
+
+class JobEvents:
+    """Wakes those who wait for a job when its record changes. Threads share it; forks must not."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._waiting: defaultdict[str, set[threading.Event]] = defaultdict(set)
+        self._subscribed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def wait(self, job_id: str, done: Callable[[Job], bool], seconds: float) -> Job:
+        """Return the job once `done` says so, or as it is after `seconds`.
+
+        Raises JobNotFound, StoreUnavailable.
+        """
+        if seconds <= 0:
+            return self._store.get(job_id)
+        ends_at = time.monotonic() + seconds
+        with self._woken_by(job_id) as woken:
+            job = self._store.get(job_id)
+            while not done(job) and (left := ends_at - time.monotonic()) > 0:
+                woken.wait(left)
+                woken.clear()
+                job = self._store.get(job_id)
+        return job
+
+    @contextmanager
+    def _woken_by(self, job_id: str) -> Iterator[threading.Event]:
+        woken = threading.Event()
+        with self._lock:
+            self._waiting[job_id].add(woken)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._listen, name="job-events", daemon=True)
+                self._thread.start()
+        self._subscribed.wait(SUBSCRIBE_SECONDS)
+        try:
+            yield woken
+        finally:
+            with self._lock:
+                self._waiting[job_id].discard(woken)
+                if not self._waiting[job_id]:
+                    del self._waiting[job_id]
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self._follow()
+            except RedisError:
+                log.warning(SUBSCRIPTION_LOST)
+                time.sleep(RECONNECT_SECONDS)
+
+    def _follow(self) -> None:
+        """Pass messages on until the connection breaks; whoever waits then reads its job once more."""
+        pubsub: Any = self._store.client.pubsub()  # type: ignore[no-untyped-call]
+        try:
+            pubsub.psubscribe(keys.EVENTS)
+            while True:
+                message = pubsub.get_message(timeout=60.0)
+                if message is None:
+                    continue
+                if message["type"] == "psubscribe":
+                    self._subscribed.set()
+                    self._wake(list(self._waiting))
+                elif message["type"] == "pmessage":
+                    self._wake([keys.job_id_of(message["channel"])])
+        finally:
+            with suppress(RedisError):
+                pubsub.close()
+
+    def _wake(self, job_ids: list[str]) -> None:
+        with self._lock:
+            for job_id in job_ids:
+                for woken in self._waiting.get(job_id, ()):
+                    woken.set()

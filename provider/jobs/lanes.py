@@ -1,0 +1,126 @@
+"""Lanes: who may enter, who is next, and the leases under which jobs run (§6, R1)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from provider.errors import LaneFull
+from provider.jobs import keys
+from provider.jobs.models import INDEX_STEP, Job, Lease, Place, Status
+from provider.jobs.store import JobStore, job_from_flat, reaching_redis
+from provider.services import Service
+
+PACE_WEIGHT = 0.1
+"""Weight of the newest duration in the average of a lane (Q2)."""
+MOST_RETRY_AFTER_MS = 3_600_000
+
+
+def _range(status: Status) -> tuple[int, str]:
+    return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
+
+
+class Lanes:
+    """The queue of each service, over all processes together."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._client = store.client
+        self._scripts = store.scripts
+
+    # Admission
+
+    def reserve(self, service: Service, job_id: str, *, seconds: float, most_wait_seconds: float) -> None:
+        """Keep a place in the lane; with `seconds=0` only ask for one. Raises LaneFull."""
+        average_ms = int(service.seed_seconds * 1000)
+        admitted, _, wait_ms = self._scripts(
+            "reserve",
+            [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
+            + [keys.pace(service.name)],
+            [job_id, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
+            + [service.concurrency, average_ms, *_range(Status.PENDING), *_range(Status.QUEUED)],
+        )
+        if not admitted:
+            retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)
+            raise LaneFull(retry_after_seconds=max(1, -(-retry_ms // 1000)))
+
+    def release(self, job_id: str) -> None:
+        """Free a reserved place that led to no job."""
+        with reaching_redis():
+            self._client.zrem(keys.reserved(keys.split(job_id)[0]), job_id)
+
+    def place(self, job: Job, service: Service) -> Place | None:
+        """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
+        with reaching_redis():
+            pipe = self._client.pipeline(transaction=False)
+            pipe.zrank(keys.lane(job.service), job.id)
+            pipe.zcard(keys.slots(job.service))
+            pipe.hget(keys.pace(job.service), "average_ms")
+            rank, busy, average = pipe.execute()
+        if rank is None:
+            return None
+        average_seconds = float(average) / 1000 if average else service.seed_seconds
+        ahead = max(0, rank + busy - service.concurrency + 1)
+        return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
+
+    # Whose turn it is
+
+    def lease(self, service: Service, job_id: str, owner: str, *, lease_seconds: float) -> Lease | str:
+        """Lease one job: a Lease, or why not ('gone', 'full', 'late')."""
+        answer = self._scripts(
+            "lease",
+            [keys.job(job_id), keys.index(service.name), keys.lane(service.name)]
+            + [keys.slots(service.name), keys.due(service.name)],
+            [job_id, owner, service.concurrency, int(lease_seconds * 1000)]
+            + [int(service.timeout_seconds * 1000), Status.RUNNING.code * INDEX_STEP],
+        )
+        if isinstance(answer, str):
+            return answer
+        now, flat = answer
+        job = job_from_flat(job_id, flat)
+        return Lease(job, owner, lease_seconds, ((job.work_until_ms or now) - now) / 1000)
+
+    def renew(
+        self, job_id: str, owner: str, *, lease_seconds: float, progress: Mapping[str, Any] | None = None
+    ) -> tuple[int, bool] | None:
+        """Prolong a lease: (new version, cancel asked for), or None when it is lost."""
+        service = keys.split(job_id)[0]
+        pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
+        answer = self._scripts(
+            "renew",
+            [keys.job(job_id), keys.slots(service), keys.due(service)],
+            [job_id, owner, int(lease_seconds * 1000), *pairs],
+        )
+        return None if answer is None else (int(answer[0]), bool(answer[1]))
+
+    def ready(self, job: Job) -> bool:
+        """Let a job that waited for its next try into the lane (R6)."""
+        places = [keys.job(job.id), keys.lane(job.service), keys.due(job.service)]
+        return self._scripts("ready", places, [job.id, job.version]) is not None
+
+    def load(self, service_name: str) -> tuple[int, int]:
+        """Count the jobs that wait in a lane, and those that run."""
+        with reaching_redis():
+            pipe = self._client.pipeline(transaction=False)
+            pipe.zcard(keys.lane(service_name))
+            pipe.zcard(keys.slots(service_name))
+            waiting, busy = pipe.execute()
+        return int(waiting), int(busy)
+
+    def next(self, service_name: str, count: int) -> list[str]:
+        """Give the ids of the jobs that are next in a lane."""
+        if count <= 0:
+            return []
+        with reaching_redis():
+            return list(self._client.zrange(keys.lane(service_name), 0, count - 1))  # type: ignore[arg-type]
+
+    # Pace and wake-ups
+
+    def note_missed(self, service: Service) -> None:
+        """Note that a wake-up found the lane full, so that whoever frees a slot sends another (Q6)."""
+        with reaching_redis():
+            self._client.hincrby(keys.pace(service.name), "missed", 1)
+
+    def freed(self, service: Service, duration_seconds: float | None) -> bool:
+        """Learn a handler's duration; tell whether a wake-up is owed to the lane (Q6)."""
+        duration = "" if duration_seconds is None else int(duration_seconds * 1000)
+        seed = int(service.seed_seconds * 1000)
+        return bool(self._scripts("pace", [keys.pace(service.name)], [duration, seed, PACE_WEIGHT]))

@@ -1,0 +1,109 @@
+"""What becomes of a running job: the moves that the runner, the sweep and the operator share."""
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from config.settings import Settings
+from provider.jobs.dispatch import Dispatcher
+from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.store import JobStore
+from provider.services import ChargePolicy, Service
+
+log = structlog.get_logger()
+
+OUTPUT_STORED = "output_stored"
+SUCCEEDED = "job_succeeded"
+FAILED = "job_failed"
+RETRIED = "job_retried"
+INTERRUPTED = "job_interrupted"
+HANDED_BACK = "job_handed_back"
+CANCELLED = "job_cancelled"
+
+BACKOFF_SECONDS = 2.0
+"""First ceiling of the wait before a transient failure is tried again; doubles each time (R6)."""
+MOST_BACKOFF_SECONDS = 300.0
+
+LEASE = ("owner", "lease_until_ms", "work_until_ms")
+
+
+class Outcomes:
+    """Each method is one move; it tells whether it was made, False meaning that the job changed before."""
+
+    def __init__(self, store: JobStore, dispatcher: Dispatcher, settings: Settings) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._settings = settings
+
+    def output(self, job: Job, output: str, progress: Mapping[str, Any]) -> bool:
+        """Keep a valid output: the end under upfront, withheld until it is paid under on-success (§3)."""
+        fields = {"output": output, **_progress(progress)}
+        if job.charge is ChargePolicy.UPFRONT:
+            return self._end(job, Status.SUCCEEDED, fields, SUCCEEDED)
+        look = self._settings.sweep_seconds
+        moved = self._store.move(job, Status.RUNNING, fields, drop=LEASE, owner=job.owner, look=look)
+        if moved:
+            log.info(OUTPUT_STORED, job_id=job.id)
+            self._dispatcher.settle(job.id)
+        return bool(moved)
+
+    def fail(self, job: Job, code: ErrorCode) -> bool:
+        """End a running job without output; under on-success nothing is charged (S1)."""
+        return self._end(job, Status.FAILED, {"error": code.value}, FAILED, code=code.value)
+
+    def cancel(self, job: Job) -> bool:
+        """End a running job because its buyer, or the operator, wants it to (R7)."""
+        return self._end(job, Status.CANCELLED, {"error": ErrorCode.CANCELLED.value}, CANCELLED)
+
+    def expire(self, job: Job) -> bool:
+        """Fail a queued job that can no longer start in time, by way of running (§9)."""
+        version = self._store.move(job, Status.RUNNING, look=0)
+        return version is not None and self.fail(self._store.get(job.id), ErrorCode.TIMEOUT)
+
+    def retry(self, job: Job, service: Service) -> bool:
+        """Try again after a transient failure, later, while retries and time are left (R6)."""
+        delay = random.uniform(0, min(MOST_BACKOFF_SECONDS, BACKOFF_SECONDS * 2**job.retries))
+        if job.retries >= service.max_retries or not self._fits(job, delay):
+            return self.fail(job, ErrorCode.SERVICE_FAILED)
+        fields = {"retries": job.retries + 1, "not_before_ms": self._store.now_ms() + int(delay * 1000)}
+        return self._requeue(job, fields, RETRIED, enter="", look=delay)
+
+    def interrupted(self, job: Job, service: Service | None) -> bool:
+        """Queue a job again whose worker or handler process died, while starts are left (R6, S3)."""
+        most = service.max_attempts if service else self._settings.max_attempts
+        if job.interruptions + 1 >= most:
+            return self.fail(job, ErrorCode.SERVICE_FAILED)
+        fields = {"interruptions": job.interruptions + 1}
+        return self._requeue(job, fields, INTERRUPTED, enter="lane", look="deadline")
+
+    def hand_back(self, job: Job) -> bool:
+        """Give a job back to its lane at a planned stop; the start does not count (C8)."""
+        return self._requeue(job, {"starts": job.starts - 1}, HANDED_BACK, enter="lane", look="deadline")
+
+    def _fits(self, job: Job, delay: float) -> bool:
+        return job.deadline_ms is None or self._store.now_ms() + delay * 1000 < job.deadline_ms
+
+    def _requeue(self, job: Job, fields: dict[str, Any], event: str, *, enter: str, look: Any) -> bool:
+        moved = self._store.move(
+            job, Status.QUEUED, fields, drop=LEASE, owner=job.owner, enter=enter, look=look
+        )
+        if moved:
+            log.info(event, job_id=job.id, starts=job.starts)
+            if enter == "lane":
+                self._dispatcher.handle(job.id)
+        return bool(moved)
+
+    def _end(self, job: Job, target: Status, fields: dict[str, Any], event: str, **about: Any) -> bool:
+        drop = () if target is Status.SUCCEEDED else ("output",)
+        moved = self._store.move(job, target, fields, drop=drop, owner=job.owner)
+        if moved:
+            log.info(event, job_id=job.id, **about)
+            self._store.forget_work(job.id)
+        return bool(moved)
+
+
+def _progress(progress: Mapping[str, Any]) -> dict[str, str]:
+    return {"progress": json.dumps(progress, separators=(",", ":"))} if progress else {}

@@ -1,0 +1,141 @@
+"""Running: lease the lane's next job, have its handler watched, record what came of it (§7)."""
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+
+from config.settings import Settings
+from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
+from provider.jobs.dispatch import Dispatcher
+from provider.jobs.lanes import Lanes
+from provider.jobs.models import ErrorCode, Job, Lease
+from provider.jobs.outcomes import Outcomes
+from provider.jobs.process import Failed, HandlerProcess, Order, Succeeded
+from provider.jobs.store import JobStore
+from provider.jobs.supervisor import End, Report, Supervisor
+from provider.services import Registry, Service
+
+log = structlog.get_logger()
+
+HANDLER_FAILED = "handler_failed"
+DROPPED = "result_dropped"
+STRANDED = "service_not_offered"
+MOST_LATE_JOBS = 100
+"""Expired jobs that one wake-up clears out of the way before it leaves the rest to the sweep."""
+STORE_RETRY_SECONDS = 0.5
+
+
+class Runner:
+    """Runs jobs, one at a time, in one worker process."""
+
+    def __init__(
+        self, store: JobStore, registry: Registry, dispatcher: Dispatcher, settings: Settings
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._dispatcher = dispatcher
+        self._settings = settings
+        self._lanes = Lanes(store)
+        self._outcomes = Outcomes(store, dispatcher, settings)
+        self._supervisor = Supervisor(store, self._lanes, HandlerProcess(registry))
+
+    def run_next(self, service_name: str) -> str | None:
+        """Run the next job of a lane; its id, or None when there is none to run now (Q6)."""
+        try:
+            service = self._registry.get(service_name)
+        except ServiceNotFound:
+            log.warning(STRANDED, service=service_name)
+            return None
+        lease = self._lease(service)
+        if lease is None:
+            return None
+        self._run(service, lease)
+        return lease.job.id
+
+    def _lease(self, service: Service) -> Lease | None:
+        owner, missed = secrets.token_hex(8), False
+        for _ in range(MOST_LATE_JOBS):
+            head = self._lanes.next(service.name, 1)
+            if not head:
+                return None
+            job_id = head[0]
+            lease = self._lanes.lease(service, job_id, owner, lease_seconds=self._settings.lease_seconds)
+            if isinstance(lease, Lease):
+                return lease
+            if lease == "late":
+                self._expire(job_id)
+            elif lease == "full" and missed:
+                return None
+            elif lease == "full":  # Whoever frees a slot from now on sees the note; one may be free already.
+                self._lanes.note_missed(service)
+                missed = True
+        return None
+
+    def _expire(self, job_id: str) -> None:
+        with suppress(JobNotFound, ValueError):  # Somebody else moved it first.
+            self._outcomes.expire(self._store.get(job_id))
+
+    def _run(self, service: Service, lease: Lease) -> None:
+        job = lease.job
+        try:
+            report = self._supervisor.watch(
+                lease, self._order(service, lease), stall_seconds=service.stall_seconds
+            )
+        except BaseException:
+            self._until_stored(job, self._outcomes.hand_back)
+            raise
+        self._until_stored(report.job, lambda job: self._record(service, job, report))
+        duration = report.seconds if isinstance(report.end, Succeeded) else None
+        if self._lanes.freed(service, duration):
+            self._dispatcher.handle(job.id)
+
+    def _order(self, service: Service, lease: Lease) -> Order:
+        job = lease.job
+        units, cursors = self._store.work(job.id) if job.starts > 1 else (frozenset(), {})
+        return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, units, cursors)
+
+    def _record(self, service: Service, job: Job, report: Report) -> bool:
+        """Make the one move that a report asks for; False when the lease was lost meanwhile."""
+        match report.end:
+            case Succeeded(output):
+                return self._outcomes.output(job, output, report.progress)
+            case Failed(kind, detail):
+                log.error(HANDLER_FAILED, job_id=job.id, kind=kind, detail=detail)
+                return self._fail(service, job, kind)
+            case End.TIMED_OUT:
+                return self._outcomes.fail(job, ErrorCode.TIMEOUT)
+            case End.DIED | End.STALLED:
+                return self._outcomes.interrupted(job, service)
+            case End.CANCELLED:
+                return self._outcomes.cancel(job)
+            case End.LOST:
+                return False
+
+    def _fail(self, service: Service, job: Job, kind: str) -> bool:
+        if kind == "transient":
+            return self._outcomes.retry(job, service)
+        code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
+        return self._outcomes.fail(job, code)
+
+    def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:
+        """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.
+
+        After a lost reply the record tells whether the move was made: then this worker owns nothing any more.
+        """
+        owner = job.owner
+        while True:
+            try:
+                if move(job):
+                    return
+                job = self._store.get(job.id)
+            except StoreUnavailable:
+                time.sleep(STORE_RETRY_SECONDS)
+                continue
+            except JobNotFound:
+                return
+            if job.owner != owner:
+                log.warning(DROPPED, job_id=job.id, status=job.status)
+                return

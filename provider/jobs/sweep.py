@@ -1,0 +1,188 @@
+"""The recovery sweep: whatever a crash left lying is picked up here (§9).
+
+It looks only at jobs that are due, by the time that the script which moved them last wrote down. Each action
+is a compare-and-set like any other, so any number of sweeps may run at once.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from config.settings import Settings
+from provider.chain.clock import LedgerClock, LedgerTime
+from provider.errors import ServiceNotFound
+from provider.jobs.claimkeys import ClaimKeys
+from provider.jobs.dispatch import Dispatcher
+from provider.jobs.lanes import Lanes
+from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.outcomes import Outcomes
+from provider.jobs.settler import Settler, may_settle
+from provider.jobs.store import JobStore
+from provider.payments.settlement import SettleKind, SettleOutcome
+from provider.services import ChargePolicy, Registry, Service
+
+log = structlog.get_logger()
+
+SWEPT = "swept"
+STRANDED = "jobs_stranded"
+NO_ANSWER = "no_answer_in_time"
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What a sweep did: actions by name, wake-ups sent to lanes, and jobs nobody offers to run."""
+
+    actions: Counter[str] = field(default_factory=Counter)
+    woken: int = 0
+    stranded: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    ms: int
+    ledger: LedgerTime | None
+
+    def is_expired(self, job: Job) -> bool:
+        """The payment can surely not land any more (by the chain), or by wall clock should not."""
+        past = self.ledger is not None and self.ledger.latest_ledger > job.terms.expiration_ledger
+        return past or self.ms >= job.expires_at_ms
+
+
+class Sweep:
+    """One pass over everything that is due."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        registry: Registry,
+        settler: Settler,
+        clock: LedgerClock,
+        dispatcher: Dispatcher,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._settler = settler
+        self._clock = clock
+        self._dispatcher = dispatcher
+        self._settings = settings
+        self._lanes = Lanes(store)
+        self._claims = ClaimKeys(store)
+        self._outcomes = Outcomes(store, dispatcher, settings)
+
+    def run(self) -> SweepReport:
+        """Sweep every service that ever had a job."""
+        report = SweepReport()
+        now = _Now(self._store.now_ms(), self._clock.read())
+        for name in self._store.service_names():
+            service = self._service(name)
+            for job in self._store.due(name, now.ms, limit=self._settings.sweep_batch):
+                report.actions[self._look(job, service, now)] += 1
+            self._wake(name, service, report)
+        log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
+        return report
+
+    def _service(self, name: str) -> Service | None:
+        try:
+            return self._registry.get(name)
+        except ServiceNotFound:
+            return None
+
+    def _look(self, job: Job, service: Service | None, now: _Now) -> str:
+        """Take the first action that applies to a due job; its name, for the report."""
+        for applies, action in self._rules():
+            if applies(job, now):
+                action(job, service)
+                return action.__name__
+        self._store.look_later(job, self._settings.sweep_seconds)
+        return "wait"
+
+    def _rules(self) -> tuple[tuple[Callable[[Job, _Now], bool], Callable[[Job, Service | None], None]], ...]:
+        return (
+            (_is_over, self.forget),
+            (self._is_silent, self.give_up_settlement),
+            (_is_too_late, self.expire),
+            (_has_lost_its_worker, self.requeue),
+            (_is_delayed, self.ready),
+            (_waits_for_settlement, self.settle_again),
+        )
+
+    # Which action applies
+
+    def _is_silent(self, job: Job, now: _Now) -> bool:
+        allowed = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
+        return job.is_settling and now.ms >= (job.settling_since_ms or 0) + allowed * 1000
+
+    # The actions
+
+    def forget(self, job: Job, service: Service | None) -> None:
+        """Delete a job past its retention; its payment stays used until it has surely expired (J15)."""
+        self._claims.outlive(job.terms.claim, until_ms=job.expires_at_ms)
+        self._store.forget(job)
+
+    def give_up_settlement(self, job: Job, service: Service | None) -> None:
+        """Leave a settlement without an answer to the chain."""
+        self._settler.record_uncertain(job.id, SettleOutcome(SettleKind.UNCERTAIN, reason=NO_ANSWER))
+
+    def expire(self, job: Job, service: Service | None) -> None:
+        """Fail a job whose payment expired before it was settled; nothing was charged."""
+        if job.status is Status.QUEUED:
+            self._outcomes.expire(job)
+        else:
+            self._outcomes.fail(job, ErrorCode.TIMEOUT)
+
+    def requeue(self, job: Job, service: Service | None) -> None:
+        """Give a job whose worker is gone to another one, while starts are left."""
+        self._outcomes.interrupted(job, service)
+
+    def ready(self, job: Job, service: Service | None) -> None:
+        """Let a job whose wait after a transient failure is over into its lane."""
+        self._lanes.ready(job)
+
+    def settle_again(self, job: Job, service: Service | None) -> None:
+        """Send another settle message; the settler's compare makes a doubled one harmless (S4)."""
+        self._store.look_later(job, self._settings.sweep_seconds)
+        self._dispatcher.settle(job.id)
+
+    def _wake(self, name: str, service: Service | None, report: SweepReport) -> None:
+        """Send a wake-up for each free slot while jobs wait; count the jobs of a service nobody offers."""
+        waiting, busy = self._lanes.load(name)
+        if service is None:
+            if waiting:
+                report.stranded[name] = waiting
+                log.warning(STRANDED, service=name, jobs=waiting)
+            return
+        for job_id in self._lanes.next(name, min(waiting, service.concurrency - busy)):
+            self._dispatcher.handle(job_id)
+            report.woken += 1
+
+
+def _is_over(job: Job, now: _Now) -> bool:
+    return job.is_final
+
+
+def _is_too_late(job: Job, now: _Now) -> bool:
+    """Not settled, not settling, and the payment has expired: it can never be charged."""
+    if job.status is Status.PENDING:
+        return not job.is_settling and now.is_expired(job)
+    if job.charge is not ChargePolicy.ON_SUCCESS or job.is_settling:
+        return False
+    if job.status is Status.RUNNING:
+        started_for_nothing = job.owner is None and job.output is None
+        return started_for_nothing or now.is_expired(job)
+    late = job.deadline_ms is not None and now.ms >= job.deadline_ms
+    return job.status is Status.QUEUED and (late or now.is_expired(job))
+
+
+def _has_lost_its_worker(job: Job, now: _Now) -> bool:
+    return job.status is Status.RUNNING and job.owner is not None and now.ms >= (job.lease_until_ms or 0)
+
+
+def _is_delayed(job: Job, now: _Now) -> bool:
+    return job.status is Status.QUEUED and job.not_before_ms is not None and now.ms >= job.not_before_ms
+
+
+def _waits_for_settlement(job: Job, now: _Now) -> bool:
+    return may_settle(job)

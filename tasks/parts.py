@@ -1,0 +1,64 @@
+"""The domain objects of a worker process, built when they are first used (so after the pool forked)."""
+
+from functools import cache
+from typing import Any
+
+from provider.chain.clock import LedgerClock
+from provider.chain.rpc import StellarRpc
+from provider.jobs.clock import ClockCache
+from provider.jobs.durability import Durability
+from provider.jobs.runner import Runner
+from provider.jobs.settler import Settler
+from provider.jobs.store import JobStore, connect
+from provider.jobs.sweep import Sweep
+from provider.payments.facilitator import FacilitatorClient
+from tasks.app import app, registry, settings
+from tasks.dispatch import CeleryDispatcher
+
+
+@cache
+def store() -> JobStore:
+    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
+    return JobStore(client, retention_seconds=settings.retention_seconds)
+
+
+@cache
+def dispatcher() -> CeleryDispatcher:
+    return CeleryDispatcher(app)
+
+
+@cache
+def facilitator() -> FacilitatorClient:
+    return FacilitatorClient(
+        settings.facilitator_url,
+        verify_timeout_seconds=settings.verify_timeout_seconds,
+        settle_timeout_seconds=settings.settle_timeout_seconds,
+        api_key=settings.facilitator_api_key or None,
+    )
+
+
+@cache
+def runner() -> Runner:
+    return Runner(store(), registry, dispatcher(), settings)
+
+
+@cache
+def settler() -> Settler:
+    durability = Durability(store().client, timeout_ms=settings.durability_timeout_ms)
+    return Settler(store(), facilitator(), durability, dispatcher(), settings)
+
+
+@cache
+def clock() -> LedgerClock:
+    rpc = StellarRpc(settings.stellar_rpc_urls[0]) if settings.stellar_rpc_urls else None
+    return LedgerClock(rpc, ClockCache(store().client), ledger_seconds=settings.ledger_seconds)
+
+
+@cache
+def sweep() -> Sweep:
+    return Sweep(store(), registry, settler(), clock(), dispatcher(), settings)
+
+
+@cache
+def reconciler() -> Any:
+    return None
