@@ -1,0 +1,59 @@
+"""The web application, put together from parts that its caller made."""
+
+import json
+import logging
+
+from flask import Flask
+
+from config.settings import Settings
+from provider.jobs.claims import ClaimDesk
+from provider.jobs.events import JobEvents
+from provider.jobs.lanes import Lanes
+from provider.jobs.store import JobStore
+from provider.services import Registry
+from provider.web import cors, discovery, health, jobs, metrics, openapi, problems, run, services
+from provider.web.body import MAX_BODY_BYTES
+from provider.web.discovery import discovery_document
+from provider.web.metrics import metrics_registry
+from provider.web.openapi import openapi_document
+from provider.web.parts import EXTENSION, Parts, list_services
+from provider.web.waiting import WaitingRoom
+
+CONCERNS = (cors, metrics, problems)
+RESOURCES = (run, jobs, services, discovery, openapi, health, metrics)
+
+
+def create_app(
+    settings: Settings, *, registry: Registry, store: JobStore, desk: ClaimDesk, events: JobEvents
+) -> Flask:
+    """Build the application. What never changes while it runs is made here, once."""
+    app = Flask("provider.web", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.url_map.strict_slashes = False
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, events)
+    for concern in CONCERNS:
+        concern.init_app(app)
+    for resource in RESOURCES:
+        app.register_blueprint(resource.blueprint)
+    return app
+
+
+def _parts(
+    settings: Settings, registry: Registry, store: JobStore, desk: ClaimDesk, events: JobEvents
+) -> Parts:
+    listings = list_services(registry, desk, settings.public_url)
+    documents = {
+        "discovery": discovery_document(listings.values()),
+        "openapi": openapi_document(listings.values(), settings),
+    }
+    return Parts(
+        settings=settings,
+        store=store,
+        lanes=Lanes(store),
+        desk=desk,
+        room=WaitingRoom(events, settings.web_threads),
+        listings=listings,
+        documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},
+        metrics=metrics_registry(store, registry),
+    )

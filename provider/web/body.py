@@ -1,0 +1,41 @@
+"""What was sent as input: a JSON body, or a query string."""
+
+from typing import Any
+
+from flask import Request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from provider.errors import BodyTooLarge, InvalidBody
+from provider.payments import wire
+from provider.services import Service
+
+MAX_BODY_BYTES = 1024 * 1024
+"""Standard H9."""
+
+
+def read_input(request: Request, service: Service) -> dict[str, Any]:
+    """Read the input of a call, not yet judged. Raises InvalidBody or BodyTooLarge."""
+    if request.method == "POST":
+        return parse_body(_bytes_of(request))
+    return service.coerce_query(request.args.items(multi=True))
+
+
+def parse_body(data: bytes) -> dict[str, Any]:
+    """Parse a body strictly (H9); no body at all is an empty object. Raises InvalidBody."""
+    if not data.strip():
+        return {}
+    try:
+        return wire.parse_object(data)
+    except UnicodeDecodeError:
+        raise InvalidBody("The body is not UTF-8 text; send JSON.") from None
+    except ValueError as error:
+        raise InvalidBody(f"The body is not the JSON object it should be: {error}.") from None
+
+
+def _bytes_of(request: Request) -> bytes:
+    try:
+        return request.get_data()
+    except RequestEntityTooLarge:
+        raise BodyTooLarge from None
+    except HTTPException:
+        raise InvalidBody("The body ended before its announced length; send the call again.") from None

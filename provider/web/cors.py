@@ -1,0 +1,25 @@
+"""Cross-origin headers on every answer, errors and preflights included (standard H6)."""
+
+from flask import Flask, Response, request
+
+ALLOW_METHODS = "GET, HEAD, POST, DELETE, OPTIONS"
+ALLOW_HEADERS = "Authorization, Content-Type, Last-Event-ID, PAYER-PROOF, PAYMENT-SIGNATURE, Prefer"
+EXPOSE_HEADERS = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, Location, Retry-After, Preference-Applied"
+DAY_SECONDS = "86400"
+
+
+def init_app(app: Flask) -> None:
+    """Register the hook; call it before other hooks, since Flask runs the first one last."""
+    app.after_request(allow_every_origin)
+
+
+def allow_every_origin(response: Response) -> Response:
+    """Let any page call: payments are signed per call, there are no cookies to protect."""
+    headers = response.headers
+    headers["Access-Control-Allow-Origin"] = "*"
+    headers["Access-Control-Expose-Headers"] = EXPOSE_HEADERS
+    if request.method == "OPTIONS":
+        headers["Access-Control-Allow-Methods"] = ALLOW_METHODS
+        headers["Access-Control-Allow-Headers"] = ALLOW_HEADERS
+        headers["Access-Control-Max-Age"] = DAY_SECONDS
+    return response

@@ -1,0 +1,195 @@
+"""The OpenAPI document, made at start from the services."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from apispec import APISpec
+from flask import Blueprint, Response
+
+import provider
+from config.settings import Settings
+from provider.jobs.models import ErrorCode, Status
+from provider.web.catalogue import currency
+from provider.web.parts import Listing, parts
+from provider.web.problems import MEDIA_TYPE
+
+blueprint = Blueprint("openapi", __name__)
+
+JOB = {"$ref": "#/components/schemas/Job"}
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+@blueprint.get("/openapi.json")
+def openapi() -> Response:
+    """Give the OpenAPI document."""
+    return Response(parts().documents["openapi"], content_type="application/json")
+
+
+def openapi_document(listings: Iterable[Listing], settings: Settings) -> dict[str, Any]:
+    """Describe every paid operation and the free ones about jobs."""
+    spec = APISpec(
+        title="Services for agents, paid with x402 on Stellar",
+        version=provider.__version__,
+        openapi_version="3.1.0",
+        info={"description": "Call, read the 402, sign, call again. A call becomes a job; resend it freely."},
+        servers=[{"url": settings.public_url.rstrip("/")}],
+    )
+    spec.components.schema("Job", _job_schema())
+    spec.components.schema("Problem", _problem_schema())
+    for listing in listings:
+        spec.path(f"/run/{listing.service.name}", operations=_paid_operations(listing, settings))
+    for path, operation in _free_operations().items():
+        spec.path(path, operations={"get": operation})
+    document: dict[str, Any] = spec.to_dict()
+    return document
+
+
+def _paid_operations(listing: Listing, settings: Settings) -> dict[str, Any]:
+    service = listing.service
+    common = {
+        "summary": service.description,
+        "tags": list(service.tags),
+        "x-payment-info": {
+            "price": {"mode": "fixed", "amount": service.price, "currency": currency(settings)},
+            "protocols": ["x402"],
+        },
+        "responses": _paid_responses(listing),
+    }
+    body = {"required": True, "content": _json(_standing_alone(listing, "input"), service.example_input)}
+    return {
+        "post": {
+            "operationId": f"run_{service.name}",
+            "requestBody": body,
+            "parameters": _headers(),
+            **common,
+        },
+        "get": {
+            "operationId": f"get_{service.name}",
+            "parameters": [*_headers(), *_query_parameters(listing)],
+            **common,
+        },
+    }
+
+
+def _paid_responses(listing: Listing) -> dict[str, Any]:
+    outcome = {"allOf": [JOB, {"properties": {"output": _standing_alone(listing, "output")}}]}
+    failures = {
+        "400": "The payment header or the input is malformed.",
+        "409": "This payment was used for another call, or the job was cancelled.",
+        "413": "The body is larger than 1 MiB.",
+        "503": "The lane is full, or something this needs is away: try again after Retry-After.",
+    }
+    return {
+        "200": {"description": "The job succeeded.", "content": _json(outcome)},
+        "202": {"description": "The job is not final yet: look at Location.", "content": _json(JOB)},
+        "402": {
+            "description": "Sign one of `accepts` and call again with PAYMENT-SIGNATURE.",
+            "headers": {
+                "PAYMENT-REQUIRED": {"schema": {"type": "string"}, "description": "base64 of the body"}
+            },
+            "content": _json({"type": "object"}, listing.challenges["POST"].document),
+        },
+        "500": {"description": "The service failed on this input.", "content": _json(JOB)},
+        "504": {"description": "The work did not end within its time.", "content": _json(JOB)},
+    } | {
+        code: {"description": text, "content": {MEDIA_TYPE: {"schema": PROBLEM}}}
+        for code, text in failures.items()
+    }
+
+
+def _free_operations() -> dict[str, Any]:
+    job_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {
+        "/jobs/{id}": {
+            "operationId": "show_job",
+            "summary": "Look a job up",
+            "security": [],
+            "parameters": [job_id, _prefer()],
+            "responses": {"default": {"description": "The job.", "content": _json(JOB)}},
+        },
+        "/jobs/{id}/output": {
+            "operationId": "show_output",
+            "summary": "The output of a succeeded job, alone",
+            "security": [],
+            "parameters": [job_id],
+            "responses": {"200": {"description": "The output.", "content": _json({})}},
+        },
+    }
+
+
+def _standing_alone(listing: Listing, side: str) -> dict[str, Any]:
+    """Give a schema an id of its own, so that its `#/$defs/…` are not sought at the top of this document."""
+    schema: Mapping[str, Any] = getattr(listing.service, f"{side}_schema")
+    return {"$id": f"{listing.url}/{side}", **schema} if "$defs" in schema else dict(schema)
+
+
+def _query_parameters(listing: Listing) -> list[dict[str, Any]]:
+    required = listing.service.input_schema.get("required", [])
+    names = listing.service.input_schema.get("properties", {})
+    # A reference would point into this document; GET callers find the whole schema at POST.
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _plain(schema)}
+        for name, schema in names.items()
+    ]
+
+
+def _plain(schema: Any) -> Any:
+    return {} if "$ref" in str(schema) else schema
+
+
+def _headers() -> list[dict[str, Any]]:
+    about = "base64 of the x402 PaymentPayload; without it the answer is 402"
+    signature = {
+        "name": "PAYMENT-SIGNATURE",
+        "in": "header",
+        "description": about,
+        "schema": {"type": "string"},
+    }
+    return [signature, _prefer()]
+
+
+def _prefer() -> dict[str, Any]:
+    about = "RFC 7240: `wait=N` holds the answer up to N seconds, `respond-async` not at all"
+    return {"name": "Prefer", "in": "header", "description": about, "schema": {"type": "string"}}
+
+
+def _json(schema: Mapping[str, Any], example: Any = None) -> dict[str, Any]:
+    return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
+
+
+def _job_schema() -> dict[str, Any]:
+    text, whole, anything = {"type": "string"}, {"type": "integer"}, {"type": "object"}
+    return {
+        "type": "object",
+        "required": ["id", "service", "charge", "status", "createdAt", "attempt"],
+        "properties": {
+            "id": text,
+            "service": text,
+            "charge": {"enum": ["on-success", "upfront"]},
+            "status": {"enum": [status.value for status in Status]},
+            "createdAt": {**text, "format": "date-time"},
+            "startedAt": {**text, "format": "date-time"},
+            "finishedAt": {**text, "format": "date-time"},
+            "attempt": whole,
+            "queue": {"type": "object", "properties": {"position": whole, "estimatedStartSeconds": whole}},
+            "progress": anything,
+            "output": {},
+            "error": {
+                "type": "object",
+                "properties": {
+                    "code": {"enum": [code.value for code in ErrorCode]},
+                    "message": text,
+                    "charged": {"type": "boolean"},
+                    "retryable": {"type": "boolean"},
+                },
+            },
+            "payment": anything,
+            "settlement": anything,
+        },
+    }
+
+
+def _problem_schema() -> dict[str, Any]:
+    text = {"type": "string"}
+    properties = {"title": text, "status": {"type": "integer"}, "code": text, "detail": text}
+    return {"type": "object", "required": ["status", "code", "detail"], "properties": properties}

@@ -1,0 +1,78 @@
+"""What views work with: the parts handed to the application, and what was prepared from them at start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from flask import current_app
+from prometheus_client import CollectorRegistry
+
+from config.settings import Settings
+from provider.errors import ServiceNotFound
+from provider.jobs.claims import ClaimDesk
+from provider.jobs.lanes import Lanes
+from provider.jobs.models import Job, Place, Status
+from provider.jobs.store import JobStore
+from provider.payments.models import PaymentRequirements
+from provider.services import Registry, Service
+from provider.web.challenge import Challenge, challenges
+from provider.web.waiting import WaitingRoom
+
+EXTENSION = "provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One service as it is offered: its price and what it answers unpaid."""
+
+    service: Service
+    url: str
+    offer: PaymentRequirements
+    challenges: Mapping[str, Challenge] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The application's parts."""
+
+    settings: Settings
+    store: JobStore
+    lanes: Lanes
+    desk: ClaimDesk
+    room: WaitingRoom
+    listings: Mapping[str, Listing]
+    documents: Mapping[str, str]
+    """Discovery documents as JSON text, made at start."""
+    metrics: CollectorRegistry
+
+    @property
+    def public_url(self) -> str:
+        return self.settings.public_url.rstrip("/")
+
+    def listing(self, name: str) -> Listing:
+        """Return a service's listing. Raises ServiceNotFound."""
+        if name not in self.listings:
+            raise ServiceNotFound
+        return self.listings[name]
+
+    def place(self, job: Job) -> Place | None:
+        """Tell where a queued job stands; None for one whose service is gone (Q7)."""
+        listing = self.listings.get(job.service)
+        if listing is None or job.status is not Status.QUEUED:
+            return None
+        return self.lanes.place(job, listing.service)
+
+
+def list_services(registry: Registry, desk: ClaimDesk, public_url: str) -> Mapping[str, Listing]:
+    """Price every service and spell its challenges, once."""
+    return {service.name: _listing(service, desk, public_url.rstrip("/")) for service in registry}
+
+
+def _listing(service: Service, desk: ClaimDesk, public_url: str) -> Listing:
+    offer, url = desk.quote(service), f"{public_url}/run/{service.name}"
+    return Listing(service, url, offer, challenges(service, offer, url))
+
+
+def parts() -> Parts:
+    """Return the parts of the application that handles this request."""
+    return cast(Parts, current_app.extensions[EXTENSION])

@@ -1,0 +1,157 @@
+"""The web application over a real Redis; the facilitator is a small server, wake-ups are noted down."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from stellar_sdk import Keypair
+
+from config.settings import TESTNET, USDC, Settings
+from provider.chain.clock import LedgerClock
+from provider.jobs.claims import ClaimDesk
+from provider.jobs.events import JobEvents
+from provider.jobs.store import JobStore, connect
+from provider.payments.facilitator import FacilitatorClient
+from provider.services import Registry, Service
+from provider.web.app import create_app
+from tests.support.facilitator import FakeFacilitator, running_facilitator
+from tests.support.payments import payment_header, signed_payment
+
+PAY_TO = Keypair.random().public_key
+WORD = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}, "times": {"type": "integer"}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+
+
+@dataclass
+class NotedWakeUps:
+    """A dispatcher that writes down what would be published."""
+
+    handled: list[str] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+
+    def handle(self, job_id: str) -> None:
+        self.handled.append(job_id)
+
+    def settle(self, job_id: str) -> None:
+        self.settled.append(job_id)
+
+
+class NoCache:
+    """A clock without an RPC never asks it."""
+
+    def get(self) -> str | None:
+        return None
+
+    def set(self, text: str, seconds: float) -> None:
+        pass
+
+
+@dataclass
+class Shop:
+    """A running shop, as its tests see it."""
+
+    client: FlaskClient
+    store: JobStore
+    desk: ClaimDesk
+    events: JobEvents
+    facilitator: FakeFacilitator
+    wake_ups: NotedWakeUps
+    registry: Registry
+    settings: Settings
+    buyer: Keypair = field(default_factory=Keypair.random)
+
+    def pay(self, name: str = "echo", **changes: Any) -> str:
+        """Sign a payment for a service, as a PAYMENT-SIGNATURE header."""
+        offer = self.desk.quote(self.registry.get(name))
+        return payment_header(signed_payment(offer, self.buyer, 1_000, **changes))
+
+    def call(
+        self, name: str = "echo", header: str | None = None, prefer: str = "respond-async", **sent: Any
+    ) -> Any:
+        """Call a service with a payment, its own or a given one."""
+        headers = {"PAYMENT-SIGNATURE": header or self.pay(name), "Prefer": prefer}
+        return self.client.post(f"/run/{name}", headers=headers, **(sent or {"json": {"word": "hi"}}))
+
+
+def echo(payload: dict[str, Any], context: Any) -> dict[str, Any]:
+    return {"said": payload["word"]}
+
+
+def sell(registry: Registry, name: str, charge: str, **limits: Any) -> None:
+    example = {"example_input": {"word": "hi"}, "example_output": {"said": "hi"}}
+    registry.add(
+        Service(
+            name=name,
+            description=f"Say a word again, {charge}.",
+            price="0.05",
+            charge=charge,  # type: ignore[arg-type]
+            handler=echo,
+            input_schema=WORD,
+            output_schema={"type": "object"},
+            **example,
+            **limits,
+        )
+    )
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """Sell one service of each policy, and one with a short queue."""
+    registry = Registry()
+    sell(registry, "echo", "on-success")
+    sell(registry, "prepaid", "upfront")
+    sell(registry, "narrow", "on-success", max_queued=1)
+    registry.check()
+    return registry
+
+
+@pytest.fixture
+def facilitator() -> Iterator[FakeFacilitator]:
+    """Run a facilitator that likes every payment until told otherwise."""
+    with running_facilitator() as facilitator:
+        yield facilitator
+
+
+@pytest.fixture
+def make_shop(registry: Registry, facilitator: FakeFacilitator) -> Callable[..., Shop]:
+    """Open a shop on a Redis URL."""
+
+    def make(redis_url: str, **changes: Any) -> Shop:
+        return _open(_settings(redis_url, facilitator.url, **changes), registry, facilitator)
+
+    return make
+
+
+@pytest.fixture
+def shop(make_shop: Callable[..., Shop], redis_url: str) -> Shop:
+    """Open a shop on the session's Redis."""
+    return make_shop(redis_url)
+
+
+def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
+    return Settings(
+        public_url="https://shop.example",
+        redis_url=redis_url,
+        network=TESTNET,
+        asset=USDC[TESTNET],
+        pay_to=PAY_TO,
+        facilitator_url=facilitator_url,
+        redis_timeout_seconds=0.5,
+        **{"request_wait_seconds": 2, **changes},
+    )
+
+
+def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) -> Shop:
+    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
+    store, wake_ups = JobStore(client), NotedWakeUps()
+    events = JobEvents(store)
+    asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2)
+    desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
+    app = create_app(settings, registry=registry, store=store, desk=desk, events=events)
+    return Shop(app.test_client(), store, desk, events, facilitator, wake_ups, registry, settings)

@@ -1,0 +1,84 @@
+"""A facilitator for tests, as the outside world: a small HTTP server that answers what it is told to."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = tuple[int, Any]
+"""Status and JSON body."""
+
+
+def valid(body: dict[str, Any]) -> Answer:
+    """Find every payment valid."""
+    return 200, {"isValid": True}
+
+
+def settled(body: dict[str, Any]) -> Answer:
+    """Settle every payment."""
+    network = body["paymentRequirements"]["network"]
+    return 200, {"success": True, "transaction": "ab" * 32, "network": network}
+
+
+@dataclass
+class FakeFacilitator:
+    """What it answers, and what it was asked."""
+
+    url: str = ""
+    verify: Callable[[dict[str, Any]], Answer] = valid
+    settle: Callable[[dict[str, Any]], Answer] = settled
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def refuse(self, reason: str) -> None:
+        """Find every payment invalid from now on."""
+        self.verify = lambda _: (200, {"isValid": False, "invalidReason": reason})
+
+    def calls(self, path: str) -> int:
+        return sum(asked == path for asked, _ in self.asked)
+
+    def answer(self, path: str, body: dict[str, Any]) -> Answer:
+        self.asked.append((path, body))
+        return {"/verify": self.verify, "/settle": self.settle}[path](body)
+
+
+@contextmanager
+def running_facilitator() -> Iterator[FakeFacilitator]:
+    """Serve a facilitator on a free port."""
+    facilitator = FakeFacilitator()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(facilitator))
+    facilitator.url = f"http://127.0.0.1:{server.server_address[1]}"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield facilitator
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _handler(facilitator: FakeFacilitator) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self._send(*facilitator.answer(self.path, body))
+
+        def do_GET(self) -> None:
+            self._send(200, {"kinds": [], "extensions": [], "signers": {}})
+
+        def _send(self, status: int, body: Any) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Keep quiet."""
+
+    return Handler
