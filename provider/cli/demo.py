@@ -1,0 +1,105 @@
+"""`provider demo`: start a platform, buy as a stranger would, show what happened, and stop."""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from provider.localnet.demo.background import PlatformFailed, background_platform
+from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
+from provider.localnet.demo.stranger import Json, Stranger
+
+WHERE_NEXT = """\
+[bold]Where to look next[/bold]
+  make dev               the same platform, running until Ctrl-C; then open http://127.0.0.1:8000
+  examples/services.py   the services that were bought; declare your own like them
+  docs/tutorial.md       from here to your own paid service
+  docs/architecture.md   why a payment is never lost and never charged twice
+"""
+
+
+@click.command("demo")
+@click.option("--keep", is_flag=True, help="Keep the data directory with the log and Redis's data.")
+def command(keep: bool) -> None:
+    """Buy four times on a platform of its own, and check that the balances add up.
+
+    Needs no network, no ports of your choice and no money; ends by itself.
+    """
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+    parent = Path(".provider")
+    parent.mkdir(mode=0o700, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix="demo-", dir=parent))
+    try:
+        play(console, home)
+    except (DemoFailed, PlatformFailed) as error:
+        console.print(f"[bold red]The demo failed.[/bold red] {error}", markup=True)
+        console.print(f"The log of the platform: {home / 'log'}", markup=False)
+        sys.exit(1)
+    if not keep:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def play(console: Console, home: Path) -> None:
+    """Run the demo. Raises DemoFailed, PlatformFailed."""
+    console.print(
+        "[bold]A stranger buys from a provider.[/bold] Everything runs on this machine, with play money."
+    )
+    starting = "Starting Redis, web, workers, beat, Flower, chain and facilitator …"
+    with console.status(starting) as status, background_platform(home) as platform:
+        stranger = Stranger(platform)
+        before = stranger.balances()
+        status.update("Buying …")
+        story = Story(stranger, watch=lambda text: status.update(f"monte-carlo is {text} …"))
+        lines = list(story.lines())
+        after = stranger.balances()
+        status.update("Stopping …")
+    console.print(calls_table(lines), balances_table(platform, lines, before, after), sep="\n")
+    check_balances(lines, before, after)
+    console.print(
+        "[bold green]✓ The balances on chain add up:[/bold green] two deliveries were paid, once each."
+    )
+    console.print(WHERE_NEXT)
+
+
+def calls_table(lines: list[Line]) -> Table:
+    """Show every call, its answer and its price."""
+    table = Table(title="What the stranger did", title_justify="left", expand=False)
+    for name in ("Call", "Answer", "What it brought"):
+        table.add_column(name, overflow="fold")
+    table.add_column("Charged", justify="right", no_wrap=True)
+    for line in lines:
+        if line.new_act and table.row_count:
+            table.add_section()
+        what = f"[bold]{line.what}[/bold]" if line.new_act else f"  {line.what}"
+        table.add_row(what, line.answer, line.tells, usdc(line.charged) if line.charged else "–")
+    return table
+
+
+def balances_table(platform: Json, lines: list[Line], before: dict[str, int], after: dict[str, int]) -> Table:
+    """Show what the token contract says about both accounts."""
+    table = Table(title="Balances on chain", title_justify="left", expand=False)
+    table.add_column("Account")
+    for name in ("Before", "After", "Change", "Charged above"):
+        table.add_column(name, justify="right", no_wrap=True)
+    charged = sum(line.charged for line in lines)
+    for name, sign, label in (("buyer", -1, "buyer"), ("pay_to", 1, "provider")):
+        change = after[name] - before[name]
+        amounts = (usdc(before[name]), usdc(after[name]), usdc(change), usdc(sign * charged))
+        table.add_row(f"{label} {platform[name][:6]}…", *amounts)
+    return table
+
+
+def check_balances(lines: list[Line], before: dict[str, int], after: dict[str, int]) -> None:
+    """Compare the chain with what the buyer was told. Raises DemoFailed."""
+    charged = sum(line.charged for line in lines)
+    paid, earned = before["buyer"] - after["buyer"], after["pay_to"] - before["pay_to"]
+    if not charged == paid == earned:
+        raise DemoFailed(
+            f"The balances do not add up: told {usdc(charged)}, paid {usdc(paid)}, earned {usdc(earned)}."
+        )
