@@ -1,0 +1,1 @@
+"""The job store and everything that moves jobs, on a real Redis."""
