@@ -5,8 +5,8 @@ from typing import Any
 
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
-from provider.jobs.clock import ClockCache
 from provider.jobs.durability import Durability
+from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore, connect
@@ -51,7 +51,7 @@ def settler() -> Settler:
 @cache
 def clock() -> LedgerClock:
     rpc = StellarRpc(settings.stellar_rpc_urls[0]) if settings.stellar_rpc_urls else None
-    return LedgerClock(rpc, ClockCache(store().client), ledger_seconds=settings.ledger_seconds)
+    return LedgerClock(rpc, LedgerCache(store()), ledger_seconds=settings.ledger_seconds)
 
 
 @cache
