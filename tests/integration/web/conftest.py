@@ -1,5 +1,6 @@
 """The web application over a real Redis; the facilitator is a small server, wake-ups are noted down."""
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,14 @@ from stellar_sdk import Keypair
 
 from config.settings import TESTNET, USDC, Settings
 from provider.chain.clock import LedgerClock
+from provider.jobs import keys
 from provider.jobs.claims import ClaimDesk
+from provider.jobs.durability import Durability
 from provider.jobs.events import JobEvents
+from provider.jobs.lanes import Lanes
+from provider.jobs.models import ErrorCode, Job, Lease
+from provider.jobs.outcomes import Outcomes
+from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore, connect
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import Registry, Service
@@ -30,16 +37,24 @@ WORD = {
 
 @dataclass
 class NotedWakeUps:
-    """A dispatcher that writes down what would be published."""
+    """A dispatcher that writes down what would be published, and may have it done by a thread."""
 
     handled: list[str] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
+    then: Callable[[str], Any] | None = None
 
     def handle(self, job_id: str) -> None:
         self.handled.append(job_id)
+        self._follow(job_id)
 
     def settle(self, job_id: str) -> None:
         self.settled.append(job_id)
+        self._follow(job_id)
+
+    def _follow(self, job_id: str) -> None:
+        then, self.then = self.then, None
+        if then is not None:
+            threading.Thread(target=then, args=(job_id,)).start()
 
 
 class NoCache:
@@ -53,17 +68,47 @@ class NoCache:
 
 
 @dataclass
+class Worker:
+    """What worker processes do to a job, one step at a time."""
+
+    store: JobStore
+    registry: Registry
+    outcomes: Outcomes
+    settler: Settler
+
+    def start(self, job_id: str) -> Job:
+        """Lease the job as its handler's start."""
+        service = self.registry.get(keys.split(job_id)[0])
+        lease = Lanes(self.store).lease(service, job_id, "worker", lease_seconds=30)
+        assert isinstance(lease, Lease), lease
+        return lease.job
+
+    def produce(self, job_id: str) -> None:
+        """Run the job up to its stored output, not yet paid under on-success."""
+        self.outcomes.output(self.start(job_id), '{"said":"hi"}', {})
+
+    def finish(self, job_id: str) -> None:
+        """Run the job and settle its payment."""
+        self.produce(job_id)
+        self.settler.settle(job_id)
+
+    def fail(self, job_id: str, code: ErrorCode) -> None:
+        """Let the handler fail."""
+        self.outcomes.fail(self.start(job_id), code)
+
+
+@dataclass
 class Shop:
     """A running shop, as its tests see it."""
 
     client: FlaskClient
     store: JobStore
     desk: ClaimDesk
-    events: JobEvents
     facilitator: FakeFacilitator
     wake_ups: NotedWakeUps
     registry: Registry
     settings: Settings
+    worker: Worker
     buyer: Keypair = field(default_factory=Keypair.random)
 
     def pay(self, name: str = "echo", **changes: Any) -> str:
@@ -154,4 +199,6 @@ def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) 
     asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2)
     desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
     app = create_app(settings, registry=registry, store=store, desk=desk, events=events)
-    return Shop(app.test_client(), store, desk, events, facilitator, wake_ups, registry, settings)
+    settler = Settler(store, asked, Durability(client, timeout_ms=1000), wake_ups, settings)
+    worker = Worker(store, registry, Outcomes(store, wake_ups, settings), settler)
+    return Shop(app.test_client(), store, desk, facilitator, wake_ups, registry, settings, worker)

@@ -1,0 +1,107 @@
+"""How long an answer is held (standard H3)."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.web.conftest import Shop
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    began = time.monotonic()
+    return call(), time.monotonic() - began
+
+
+def test_a_call_is_held_until_its_job_is_final(shop: Shop) -> None:
+    """Without a preference the buyer of short work gets its output in one answer."""
+    shop.wake_ups.then = shop.worker.finish
+    answer = shop.call(prefer="")
+    assert (answer.status_code, answer.json["output"]) == (200, {"said": "hi"})
+    assert "Preference-Applied" not in answer.headers
+
+
+def test_an_upfront_call_is_held_until_its_payment_is_known(shop: Shop) -> None:
+    """Its answer carries the receipt; the work comes later."""
+    shop.wake_ups.then = shop.worker.settler.settle
+    answer, seconds = timed(lambda: shop.call("prepaid", prefer=""))
+    assert (answer.status_code, answer.json["status"]) == (202, "queued")
+    assert "PAYMENT-RESPONSE" in answer.headers
+    assert seconds < 1.5
+
+
+def test_an_upfront_call_with_a_wait_is_held_until_it_is_final(shop: Shop) -> None:
+    """Who asks to wait wants the output."""
+    shop.wake_ups.then = lambda job_id: (shop.worker.settler.settle(job_id), shop.worker.produce(job_id))
+    answer = shop.call("prepaid", prefer="wait=2")
+    assert (answer.status_code, answer.json["output"]) == (200, {"said": "hi"})
+
+
+def test_a_wait_that_runs_out_is_202(shop: Shop) -> None:
+    """And says which wait was granted."""
+    answer, seconds = timed(lambda: shop.call(prefer="wait=1"))
+    assert answer.status_code == 202
+    assert 0.9 < seconds < 1.8
+    assert answer.headers["Preference-Applied"] == "wait=1"
+
+
+def test_a_wait_longer_than_allowed_is_cut(shop: Shop) -> None:
+    """A router in front would cut it with an error instead."""
+    answer, seconds = timed(lambda: shop.call(prefer="wait=60"))
+    assert seconds < 3
+    assert answer.headers["Preference-Applied"] == "wait=2"
+
+
+def test_respond_async_is_not_held(shop: Shop) -> None:
+    """The job is named at once."""
+    answer, seconds = timed(lambda: shop.call(prefer="respond-async"))
+    assert (answer.status_code, answer.headers["Preference-Applied"]) == (202, "respond-async")
+    assert seconds < 0.9
+
+
+def test_a_look_up_is_held_only_when_asked(shop: Shop) -> None:
+    """GET /jobs/<id> answers at once; with a wait it sleeps until the job is final."""
+    job_id = shop.call().json["id"]
+    assert timed(lambda: shop.client.get(f"/jobs/{job_id}"))[1] < 0.5
+    threading.Timer(0.3, shop.worker.finish, (job_id,)).start()
+    answer, seconds = timed(lambda: shop.client.get(f"/jobs/{job_id}", headers={"Prefer": "wait=2"}))
+    assert (answer.status_code, seconds < 1.5) == (200, True)
+
+
+def test_a_final_job_is_never_held(shop: Shop) -> None:
+    """There is nothing to wait for."""
+    job_id = shop.call().json["id"]
+    shop.worker.finish(job_id)
+    assert timed(lambda: shop.client.get(f"/jobs/{job_id}", headers={"Prefer": "wait=2"}))[1] < 0.5
+
+
+def test_a_held_answer_asks_redis_next_to_nothing(shop: Shop) -> None:
+    """It sleeps on an event; polling would show as reads."""
+    job_id = shop.call().json["id"]
+    shop.client.get(f"/jobs/{job_id}", headers={"Prefer": "wait=1"})
+    shop.store.client.config_resetstat()
+    shop.client.get(f"/jobs/{job_id}", headers={"Prefer": "wait=1"})
+    commands: Any = shop.store.client.info("commandstats")
+    assert commands["cmdstat_hgetall"]["calls"] <= 4
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_some_threads_never_wait(make_shop: Callable[..., Shop], redis_url: str, threads: int) -> None:
+    """Who finds every place taken is answered at once, unwaited, so that others are served."""
+    shop = make_shop(redis_url, web_threads=threads)
+    job_id, places = shop.call().json["id"], max(1, threads - 1)
+    held = [threading.Thread(target=_hold, args=(shop, job_id)) for _ in range(places)]
+    for thread in held:
+        thread.start()
+    time.sleep(0.3)
+    answer, seconds = timed(lambda: shop.client.get(f"/jobs/{job_id}", headers={"Prefer": "wait=2"}))
+    assert (answer.status_code, seconds < 0.5) == (202, True)
+    assert "Preference-Applied" not in answer.headers
+    for thread in held:
+        thread.join()
+
+
+def _hold(shop: Shop, job_id: str) -> None:
+    shop.client.application.test_client().get(f"/jobs/{job_id}", headers={"Prefer": "wait=1"})
