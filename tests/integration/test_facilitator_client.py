@@ -10,12 +10,12 @@ import pytest
 
 from provider import errors
 from provider.payments.facilitator import FacilitatorClient
-from provider.payments.models import PaymentPayload, Verdict
+from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_payload
 from provider.payments.settlement import SettleKind
 from tests.support.odd_answers import ANSWERS, HASH, OFFER, PAID, PAYER, SETTLED, UNCERTAIN, VERDICTS
 from tests.support.payments import payment_wire, requirements_wire, signed_payment
-from tests.support.raw_http import Behave, answer, raw_server, reset, send
+from tests.support.raw_http import answer, raw_server, reset, send
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +30,19 @@ def closed_url() -> str:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-@pytest.mark.parametrize(("behave", "kind"), ANSWERS.values(), ids=ANSWERS)
-def test_every_answer_to_settle_is_one_of_three_outcomes_in_time(
-    payment: PaymentPayload, behave: Behave, kind: SettleKind
-) -> None:
+def _patience(name: str) -> float:
+    """Wait long for an answer that comes, and briefly for one that does not."""
+    return 0.3 if name == "silence" or name.startswith("slow") else 30
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_to_settle_is_one_of_three_outcomes_in_time(payment: PaymentPayload, name: str) -> None:
     """One request is sent, whatever comes back; the deadline holds against drips as well."""
+    behave, kind = ANSWERS[name]
     with raw_server(behave) as server:
         began = time.monotonic()
-        outcome = FacilitatorClient(server.url, settle_timeout_seconds=0.4).settle(payment, OFFER)
-        assert time.monotonic() - began < 1.5
+        outcome = FacilitatorClient(server.url, settle_timeout_seconds=_patience(name)).settle(payment, OFFER)
+        assert time.monotonic() - began < 4
         assert outcome.kind is kind
         assert len(server.requests) == server.connections == 1
     assert (outcome.reason is None) is (kind is PAID)
@@ -110,13 +114,12 @@ def test_settle_never_uses_a_connection_again(payment: PaymentPayload) -> None:
         assert server.connections == 3
 
 
-@pytest.mark.parametrize(("behave", "verdict"), VERDICTS.values(), ids=VERDICTS)
-def test_verify_gives_a_verdict_or_says_that_there_is_none(
-    payment: PaymentPayload, behave: Behave, verdict: Verdict | None
-) -> None:
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verify_gives_a_verdict_or_says_that_there_is_none(payment: PaymentPayload, name: str) -> None:
     """No usable answer is a 503 of ours, never a verdict."""
+    behave, verdict = VERDICTS[name]
     with raw_server(behave) as server:
-        client = FacilitatorClient(server.url, verify_timeout_seconds=0.4)
+        client = FacilitatorClient(server.url, verify_timeout_seconds=_patience(name))
         began = time.monotonic()
         if verdict is None:
             with pytest.raises(errors.FacilitatorUnreachable, match="/verify") as failure:
@@ -124,7 +127,7 @@ def test_verify_gives_a_verdict_or_says_that_there_is_none(
             assert failure.value.status == 503
         else:
             assert client.verify(payment, OFFER) == verdict
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 4
 
 
 def test_verify_keeps_its_connection_and_survives_its_loss(payment: PaymentPayload) -> None:

@@ -77,8 +77,9 @@ def check(offer: PaymentRequirements) -> Callable[..., CheckedPayment]:
     """Check against the one offer at ledger LATEST, unless told otherwise."""
 
     def run(payment: PaymentPayload, **options: Any) -> CheckedPayment:
-        options = {"offers": [offer], "latest_ledger": LATEST} | options
-        return check_payment(payment, options.pop("offers"), **options)
+        offers = options.pop("offers", [offer])
+        latest_ledger = options.pop("latest_ledger", LATEST)
+        return check_payment(payment, offers, latest_ledger=latest_ledger, **options)
 
     return run
 

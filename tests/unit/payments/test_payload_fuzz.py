@@ -113,4 +113,4 @@ def test_hostile_xdr_within_the_cap_is_refused_quickly(raw: bytes) -> None:
     """The size cap comes before decoding, so nothing keeps the decoder busy."""
     began = time.perf_counter()
     _judge(raw)
-    assert time.perf_counter() - began < 0.5
+    assert time.perf_counter() - began < 2

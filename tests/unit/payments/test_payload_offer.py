@@ -67,7 +67,7 @@ def test_what_was_accepted_must_be_what_is_offered(
 
 def test_extra_may_differ_in_key_order(payment: PaymentPayload, check: Check) -> None:
     """JSON objects have no order."""
-    turned = dict(reversed(payment.accepted.extra.items()))
+    turned = dict(reversed(list(payment.accepted.extra.items())))
     assert check(replace(payment, accepted=replace(payment.accepted, extra=turned)))
 
 
@@ -91,7 +91,7 @@ def test_any_of_several_offers_will_do(
     ],
 )
 def test_another_scheme_or_network_is_refused_by_name(
-    payment: PaymentPayload, reason: Reason, accepted: dict[str, str], expected: str
+    payment: PaymentPayload, reason: Reason, accepted: dict[str, Any], expected: str
 ) -> None:
     """Before anything is decoded."""
     other = replace(payment, accepted=replace(payment.accepted, **accepted), transaction="?")

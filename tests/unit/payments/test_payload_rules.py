@@ -19,7 +19,7 @@ CONTRACT = "CAAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQC526"
 
 
 def _muxed(account: str) -> xdr.SCVal:
-    return scval.to_address(MuxedAccount(account, 7).account_muxed)
+    return scval.to_address(str(MuxedAccount(account, 7).account_muxed))
 
 
 def test_a_payment_that_fits_the_offer_is_accepted(
