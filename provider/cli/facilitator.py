@@ -19,7 +19,7 @@ API_KEY_ENV = "FACILITATOR_API_KEY"
 @click.option("--rpc", "rpc_url", required=True, help="URL of a Stellar RPC of the network.")
 @click.option("--network", default="stellar:testnet", show_default=True, type=click.Choice(list(PASSPHRASES)))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8200, show_default=True, help="Port to listen on.")
+@click.option("--port", default=8200, show_default=True, help="Port to listen on; 0 takes a free one.")
 @click.option(
     "--secret-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -63,9 +63,11 @@ def command(
         click.echo("\n".join(addresses))
         return
     _check(config)
-    ready = f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}"
-    api_key = os.environ.get(API_KEY_ENV, "")
-    serve(config, host, port, api_key=api_key, when_ready=lambda: click.echo(ready))
+
+    def tell(port: int) -> None:
+        click.echo(f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}")
+
+    serve(config, host, port, api_key=os.environ.get(API_KEY_ENV, ""), when_ready=tell)
 
 
 def _secret(file: Path | None, variable: str) -> str:

@@ -14,6 +14,8 @@ from provider.localnet.node import Node
 from provider.payments.models import SCHEME, X402_VERSION, PaymentPayload, PaymentRequirements
 from provider.payments.payload import identify_payment
 
+STOP_SECONDS = 3.0
+
 
 class Facilitator:
     """Verifies and settles payments of one network. Open attempts of an earlier life are taken up at once."""
@@ -74,6 +76,8 @@ class Facilitator:
     def close(self) -> None:
         """Stop watching; what is open is taken up at the next start."""
         self._stopping.set()
+        self._settler.join(STOP_SECONDS)
+        self._attempts.close()
 
 
 def _payer(payload: PaymentPayload) -> str | None:

@@ -61,7 +61,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
     """One worker process: the accounts and their sequence numbers have one owner."""
 
     def __init__(
-        self, config: FacilitatorConfig, bind: str, api_key: str, when_ready: Callable[[], None]
+        self, config: FacilitatorConfig, bind: str, api_key: str, when_ready: Callable[[int], None]
     ) -> None:
         self._facilitator_config, self._bind, self._api_key = config, bind, api_key
         self._when_ready = when_ready
@@ -77,7 +77,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "proc_name": "provider-facilitator",
             "control_socket_disable": True,
-            "post_worker_init": lambda worker: self._when_ready(),
+            "post_worker_init": lambda worker: self._when_ready(worker.sockets[0].getsockname()[1]),
         }
         for name, value in settings.items():
             if name in self.cfg.settings:
@@ -89,7 +89,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
 
 
 def serve(
-    config: FacilitatorConfig, host: str, port: int, *, api_key: str = "", when_ready: Callable[[], None]
+    config: FacilitatorConfig, host: str, port: int, *, api_key: str = "", when_ready: Callable[[int], None]
 ) -> None:
-    """Serve until a signal comes; `when_ready` is called once requests are answered."""
+    """Serve until a signal comes; `when_ready` gets the port once requests are answered."""
     _Gunicorn(config, f"{host}:{port}", api_key, when_ready).run()

@@ -45,6 +45,14 @@ class Settler:
         found = self._known(_key(identity), terms) or self._begin(payload, requirements, identity, terms)
         return found if isinstance(found, Outcome) else found.wait(self._desk.config.wait_seconds)
 
+    def join(self, seconds: float) -> None:
+        """Wait for the settlements to notice that they are to stop."""
+        give_up_at = time.monotonic() + seconds
+        with self._lock:
+            settlements = [settlement for _, settlement in self._running.values()]
+        for settlement in settlements:
+            settlement.wait(max(0.0, give_up_at - time.monotonic()))
+
     def _begin(
         self,
         payload: PaymentPayload,
