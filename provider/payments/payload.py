@@ -30,6 +30,8 @@ from provider.payments.wire import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
 
+_PLAIN_FIELDS = [field.name for field in fields(PaymentRequirements) if field.name != "extra"]
+
 _PLAIN_FIELDS = [f.name for f in fields(PaymentRequirements) if f.name != "extra"]
 
 
@@ -102,19 +104,15 @@ def _nearest_offer(
     """Return the offer that was accepted, or the one most like it: a refusal then says what differs."""
     if not offers:
         raise PaymentRejected(reasons.INVALID_PAYMENT_REQUIREMENTS, "Nothing is for sale here.")
-    return (
-        offers[0] if len(offers) == 1 else min(offers, key=lambda offer: len(_differences(accepted, offer)))
-    )
+    if len(offers) == 1:
+        return offers[0]
+    return min(offers, key=lambda offer: len(_differences(accepted, offer)))
 
 
 def _differences(accepted: PaymentRequirements, offer: PaymentRequirements) -> list[str]:
     """Name the fields that differ; `extra` may differ in key order only."""
-    plain = [
-        f.name
-        for f in fields(offer)
-        if f.name != "extra" and getattr(accepted, f.name) != getattr(offer, f.name)
-    ]
-    return plain if same_json(accepted.extra, offer.extra) else [*plain, "extra"]
+    differ = [name for name in _PLAIN_FIELDS if getattr(accepted, name) != getattr(offer, name)]
+    return differ if same_json(accepted.extra, offer.extra) else [*differ, "extra"]
 
 
 def _check_protocol(payload: PaymentPayload, offer: PaymentRequirements) -> None:

@@ -66,8 +66,9 @@ class PayloadSchema(WireSchema):
 class ChallengeSchema(WireSchema):
     """`PaymentRequired`, the body and header of a 402."""
 
-    x402_version = fields.Integer(required=True, strict=True, data_key="x402Version",
-                                  validate=validate.Equal(X402_VERSION))  # fmt: skip
+    x402_version = fields.Integer(
+        required=True, strict=True, data_key="x402Version", validate=validate.Equal(X402_VERSION)
+    )
     error = fields.String(load_default=None)
     resource = fields.Dict(keys=fields.String(), load_default=None)
     accepts = fields.List(fields.Nested(RequirementsSchema), required=True)

@@ -3,19 +3,22 @@
 import json
 import os
 import socket
+import ssl
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from provider import errors
+from provider.payments import transport
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_payload
-from provider.payments.settlement import SettleKind
+from provider.payments.settlement import FacilitatorAnswer, Failure, SettleKind
 from tests.support.odd_answers import ANSWERS, HASH, OFFER, PAID, PAYER, SETTLED, UNCERTAIN, VERDICTS
 from tests.support.payments import payment_wire, requirements_wire, signed_payment
-from tests.support.raw_http import answer, raw_server, reset, send
+from tests.support.raw_http import answer, raw_server, reset, self_signed, send
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,20 @@ def test_a_failed_tls_handshake_is_uncertain(payment: PaymentPayload) -> None:
     with raw_server(send(b"")) as server:
         client = FacilitatorClient(server.url.replace("http:", "https:"), settle_timeout_seconds=0.4)
         assert client.settle(payment, OFFER).kind is UNCERTAIN
+
+
+def test_the_deadline_holds_inside_tls(tmp_path: Path) -> None:
+    """Reads go through the same budget, answers in time are read."""
+    certificate = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    told: list[FacilitatorAnswer] = []
+    for behave, seconds in ((answer(200, SETTLED), 30), (ANSWERS["slow body"][0], 0.3)):
+        with raw_server(behave, tls=context) as server, transport.new_session({}) as session:
+            session.verify = str(certificate)
+            url = server.url.replace("http://127.0.0.1", "https://localhost")
+            told.append(transport.call(session, "POST", url, seconds=seconds, body=b"{}"))
+    assert told == [FacilitatorAnswer(200, SETTLED), FacilitatorAnswer(failure=Failure.TIMED_OUT)]
 
 
 def test_settle_sends_the_body_of_x402_as_the_buyer_wrote_it(payment: PaymentPayload) -> None:

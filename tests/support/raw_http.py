@@ -2,12 +2,20 @@
 
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 Behave = Callable[[socket.socket], None]
 
@@ -18,6 +26,7 @@ class RawServer:
 
     behave: Behave
     listener: socket.socket
+    tls: ssl.SSLContext | None = None
     requests: list[bytes] = field(default_factory=list)
     connections: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -37,6 +46,8 @@ class RawServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        if self.tls is not None:
+            connection = self.tls.wrap_socket(connection, server_side=True)
         with connection, suppress(OSError):
             while request := read_request(connection):
                 self.requests.append(request)
@@ -44,10 +55,10 @@ class RawServer:
 
 
 @contextmanager
-def raw_server(behave: Behave) -> Iterator[RawServer]:
+def raw_server(behave: Behave, *, tls: ssl.SSLContext | None = None) -> Iterator[RawServer]:
     """Run a server that answers every request with `behave`."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = RawServer(behave, listener)
+    server = RawServer(behave, listener, tls)
     threading.Thread(target=server.run, daemon=True).start()
     try:
         yield server
@@ -118,3 +129,22 @@ def reset(connection: socket.socket) -> None:
 def silence(connection: socket.socket) -> None:
     """Say nothing and keep the connection until the client closes it."""
     connection.recv(1)
+
+
+def self_signed(directory: Path) -> Path:
+    """Write a certificate for localhost, with its key, that is its own authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = directory / "localhost.pem"
+    file.write_bytes(pem)
+    return file
