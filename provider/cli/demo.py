@@ -14,6 +14,7 @@ from provider.localnet.demo.background import PlatformFailed, background_platfor
 from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
 from provider.localnet.demo.stranger import Json, Stranger
 
+WIDEST = 116
 WHERE_NEXT = """\
 [bold]Where to look next[/bold]
   make dev               the same platform, running until Ctrl-C; then open http://127.0.0.1:8000
@@ -30,7 +31,7 @@ def command(keep: bool) -> None:
 
     Needs no network, no ports of your choice and no money; ends by itself.
     """
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    console = demo_console()
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
     parent = Path(".provider")
     parent.mkdir(mode=0o700, exist_ok=True)
@@ -45,39 +46,47 @@ def command(keep: bool) -> None:
         shutil.rmtree(home, ignore_errors=True)
 
 
+def demo_console() -> Console:
+    """Print no wider than is pleasant to read, and the same into a file as on a terminal."""
+    console = Console(highlight=False)
+    return Console(highlight=False, width=min(console.width, WIDEST) if console.is_terminal else WIDEST)
+
+
 def play(console: Console, home: Path) -> None:
     """Run the demo. Raises DemoFailed, PlatformFailed."""
-    console.print(
-        "[bold]A stranger buys from a provider.[/bold] Everything runs on this machine, with play money."
-    )
+    console.print("[bold]A stranger buys from a provider.[/bold] All of it runs here, with play money.\n")
     starting = "Starting Redis, web, workers, beat, Flower, chain and facilitator …"
     with console.status(starting) as status, background_platform(home) as platform:
         stranger = Stranger(platform)
         before = stranger.balances()
-        status.update("Buying …")
-        story = Story(stranger, watch=lambda text: status.update(f"monte-carlo is {text} …"))
-        lines = list(story.lines())
+        lines: list[Line] = []
+        for number, (title, act) in enumerate(Story(stranger, watch=status.update).acts().items(), 1):
+            status.update(title)
+            played = list(act)
+            console.print(act_table(f"{number}  {title}", played))
+            lines += played
         after = stranger.balances()
         status.update("Stopping …")
-    console.print(calls_table(lines), balances_table(platform, lines, before, after), sep="\n")
+    console.print(balances_table(platform, lines, before, after))
     check_balances(lines, before, after)
     console.print(
-        "[bold green]✓ The balances on chain add up:[/bold green] two deliveries were paid, once each."
+        "[bold green]✓ The balances on chain add up:[/bold green] two jobs were paid for, once each.\n"
     )
     console.print(WHERE_NEXT)
 
 
-def calls_table(lines: list[Line]) -> Table:
-    """Show every call, its answer and its price."""
-    table = Table(title="What the stranger did", title_justify="left", expand=False)
-    for name in ("Call", "Answer", "What it brought"):
-        table.add_column(name, overflow="fold")
-    table.add_column("Charged", justify="right", no_wrap=True)
+def act_table(title: str, lines: list[Line]) -> Table:
+    """Show the calls of an act: what was sent, answered and brought, and its price."""
+    table = Table(
+        title=title, title_justify="left", title_style="bold cyan", box=None, show_header=False, expand=True
+    )
+    for ratio in (32, 38, 36):
+        table.add_column(ratio=ratio)
+    table.add_column(ratio=20, justify="right", no_wrap=True)
     for line in lines:
-        if line.new_act and table.row_count:
-            table.add_section()
-        what = f"[bold]{line.what}[/bold]" if line.new_act else f"  {line.what}"
-        table.add_row(what, line.answer, line.tells, usdc(line.charged) if line.charged else "–")
+        cost = f"[bold]−{usdc(line.charged)}[/bold]" if line.charged else "[dim]nothing charged[/dim]"
+        table.add_row(line.what, line.answer, line.tells, cost)
+    table.add_row()
     return table
 
 

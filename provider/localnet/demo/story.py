@@ -37,7 +37,6 @@ class Line:
     tells: str
     charged: int = 0
     """Atomic units that this call cost the buyer."""
-    new_act: bool = False
 
 
 class Story:
@@ -48,39 +47,40 @@ class Story:
         self._watch = watch
         self._first: tuple[str, str] = ("", "")
 
-    def lines(self) -> Iterator[Line]:
-        """Play all acts."""
-        yield from self._on_success()
-        yield from self._upfront()
-        yield from self._failing()
-        yield from self._again()
+    def acts(self) -> dict[str, Iterator[Line]]:
+        """Give the acts in their order, each played when its lines are read."""
+        return {
+            "A quick job, charged on success": self._on_success(),
+            "A long job, charged upfront": self._upfront(),
+            "A job that fails": self._failing(),
+            "The same payment, sent again": self._again(),
+        }
 
     def _on_success(self) -> Iterator[Line]:
         """A quick service: quoted, paid, delivered with its receipt."""
         asked = self._ask("qr-code", QR_CODE)
-        yield _quote("A quick service, charged on success: qr-code", asked)
+        yield _quote("qr-code", asked)
         payment = self._sign(asked)
         paid = self._pay("qr-code", QR_CODE, payment, 200, "succeeded")
         self._first = (payment, paid.body["id"])
-        png = len(paid.body["output"]["png"]) * 3 // 4
         yield Line(
-            "The same call with a signed payment",
+            "  with a signed payment",
             _status(paid),
-            f"a PNG of {png} bytes, and the receipt: transaction {_short(paid.receipt['transaction'])}",
+            f"a PNG; receipt {_short(paid.receipt['transaction'])}",
             _price(asked),
         )
 
     def _upfront(self) -> Iterator[Line]:
         """A long service: paid first, then followed to its end."""
         asked = self._ask("monte-carlo", OPTION)
-        yield _quote("A long service, charged upfront: monte-carlo", asked)
+        yield _quote("monte-carlo", asked)
         paid = self._pay("monte-carlo", OPTION, self._sign(asked), 202, None)
         _expect(bool(paid.receipt), "the 202 carries the receipt of the upfront payment", paid)
         job_id = paid.body["id"]
         yield Line(
-            "The same call with a signed payment",
+            "  with a signed payment",
             _status(paid),
-            f"paid, and a place in the lane: job {_short_id(job_id)}",
+            f"receipt {_short(paid.receipt['transaction'])}",
             _price(asked),
         )
         job, seen = self._follow(job_id)
@@ -89,21 +89,21 @@ class Story:
         result = (
             f"price {output['price']:.3f} ± {output['standard_error']:.3f} from {output['paths']:,} paths"
         )
-        yield Line(f"GET /jobs/{_short_id(job_id)}, now and then", seen, result)
+        yield Line("  GET /jobs/<id>, repeatedly", seen, result)
 
     def _follow(self, job_id: str) -> tuple[Json, str]:
-        seen: list[str] = []
+        """Look until the job is final; tell its statuses, and how far each look saw it."""
+        looks: dict[str, list[str]] = {}
         job: Json = {"status": "unknown"}
         for job in self._stranger.follow(job_id):
-            if not seen or seen[-1] != job["status"]:
-                seen.append(job["status"])
-            self._watch(_progress(job))
-        return job, " → ".join(seen)
+            looks.setdefault(job["status"], []).extend(_progress(job))
+            self._watch(" ".join([job["status"], *_progress(job)]))
+        return job, " → ".join(_seen(status, steps) for status, steps in looks.items())
 
     def _failing(self) -> Iterator[Line]:
         """A job that cannot be done: the payment was signed, and is never used."""
         asked = self._ask("sudoku", UNSOLVABLE)
-        yield _quote("A job that fails: a Sudoku without a solution", asked)
+        yield _quote("sudoku", asked)
         before = self._stranger.balances()
         failed = self._pay("sudoku", UNSOLVABLE, self._sign(asked), 500, "failed")
         _expect(
@@ -111,9 +111,9 @@ class Story:
         )
         _expect(self._stranger.balances() == before, "a failed job leaves the balances alone", before)
         yield Line(
-            "The same call with a signed payment",
+            "  with a signed payment",
             _status(failed),
-            f"{failed.body['error']['code']}, and nothing is charged",
+            "the grid has no solution",
         )
 
     def _again(self) -> Iterator[Line]:
@@ -122,13 +122,12 @@ class Story:
         again = self._pay("qr-code", QR_CODE, payment, 200, "succeeded")
         _expect(again.body["id"] == job_id, "the same payment gives the same job", again)
         yield Line(
-            "The first payment once more: qr-code",
+            "qr-code, first payment",
             _status(again),
-            f"the same job {_short_id(job_id)}, charged once",
-            new_act=True,
+            "the same job and receipt",
         )
         other = self._pay("qr-code", {"text": "something else"}, payment, 409, None)
-        yield Line("The first payment for another text", _status(other), "refused, nothing runs")
+        yield Line("  for another text", _status(other), "refused, nothing runs")
 
     def _ask(self, service: str, value: Json) -> Answer:
         asked = self._stranger.call(service, value)
@@ -155,8 +154,8 @@ def _expect(holds: bool, promise: str, seen: Any) -> None:
         raise DemoFailed(f"Promised: {promise}. Seen: {seen}")
 
 
-def _quote(what: str, asked: Answer) -> Line:
-    return Line(what, _status(asked), f"costs {usdc(_price(asked))}", new_act=True)
+def _quote(service: str, asked: Answer) -> Line:
+    return Line(f"POST /run/{service}", _status(asked), f"costs {usdc(_price(asked))}")
 
 
 def _price(asked: Answer) -> int:
@@ -170,10 +169,16 @@ def _status(answer: Answer) -> str:
     return f"{answer.status}{told}, {answer.seconds:.1f} s"
 
 
-def _progress(job: Json) -> str:
+def _progress(job: Json) -> list[str]:
+    """Tell how far a running job is, if it says so."""
     progress = job.get("progress") or {}
-    done, total = progress.get("done"), progress.get("total")
-    return f"{job['status']} {done}/{total}" if done is not None and total else str(job["status"])
+    known = job["status"] == "running" and progress.get("total")
+    return [f"{progress['done']}/{progress['total']}"] if known else []
+
+
+def _seen(status: str, steps: list[str]) -> str:
+    different = list(dict.fromkeys(steps))
+    return " ".join([status, *different[:1], *(["…", different[-1]] if len(different) > 1 else [])])
 
 
 def usdc(atomic: int) -> str:
@@ -183,8 +188,3 @@ def usdc(atomic: int) -> str:
 
 def _short(text: str) -> str:
     return f"{text[:8]}…"
-
-
-def _short_id(job_id: str) -> str:
-    service, _, rest = job_id.rpartition(".")
-    return f"{service}.{rest[:6]}…"
