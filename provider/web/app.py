@@ -28,7 +28,9 @@ def create_app(
 ) -> Flask:
     """Build the application. What never changes while it runs is made here, once."""
     app = Flask("provider.web", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_CONTENT_LENGTH"] = (
+        MAX_BODY_BYTES + 1
+    )  # One more, so that what was cut there is told from what fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     app.extensions[EXTENSION] = _parts(settings, registry, store, desk, events)

@@ -11,6 +11,7 @@ from provider.services import Service
 
 MAX_BODY_BYTES = 1024 * 1024
 """Standard H9."""
+CUT_SHORT = "The body ended before its announced length; send the call again."
 
 
 def read_input(request: Request, service: Service) -> dict[str, Any]:
@@ -33,9 +34,17 @@ def parse_body(data: bytes) -> dict[str, Any]:
 
 
 def _bytes_of(request: Request) -> bytes:
+    """Read the whole body or raise: under gunicorn Flask cuts a chunked body at its limit, and a
+    connection that broke looks like the end.
+    """
     try:
-        return request.get_data()
+        data = request.get_data()
     except RequestEntityTooLarge:
         raise BodyTooLarge from None
     except HTTPException:
-        raise InvalidBody("The body ended before its announced length; send the call again.") from None
+        raise InvalidBody(CUT_SHORT) from None
+    if len(data) > MAX_BODY_BYTES:
+        raise BodyTooLarge
+    if request.content_length is not None and len(data) != request.content_length:
+        raise InvalidBody(CUT_SHORT)
+    return data

@@ -32,6 +32,11 @@ class FakeFacilitator:
     settle: Callable[[dict[str, Any]], Answer] = settled
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
+    def forget(self) -> None:
+        """Start over: accept everything, remember nothing."""
+        self.verify, self.settle = valid, settled
+        self.asked.clear()
+
     def refuse(self, reason: str) -> None:
         """Find every payment invalid from now on."""
         self.verify = lambda _: (200, {"isValid": False, "invalidReason": reason})

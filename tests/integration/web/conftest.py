@@ -156,11 +156,18 @@ def registry() -> Registry:
     return registry
 
 
-@pytest.fixture
-def facilitator() -> Iterator[FakeFacilitator]:
-    """Run a facilitator that likes every payment until told otherwise."""
+@pytest.fixture(scope="module")
+def shared_facilitator() -> Iterator[FakeFacilitator]:
+    """Run a facilitator."""
     with running_facilitator() as facilitator:
         yield facilitator
+
+
+@pytest.fixture
+def facilitator(shared_facilitator: FakeFacilitator) -> FakeFacilitator:
+    """Give a facilitator that likes every payment until told otherwise."""
+    shared_facilitator.forget()
+    return shared_facilitator
 
 
 @pytest.fixture

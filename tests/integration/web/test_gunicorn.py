@@ -1,0 +1,148 @@
+"""The same through the server that is deployed: headers, bodies, threads, signals."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from tests.integration.web.conftest import PAY_TO, Shop
+from tests.support.facilitator import FakeFacilitator
+from tests.support.gunicorn import running_gunicorn
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="module")
+def environment(shared_redis: RedisServer, shared_facilitator: FakeFacilitator) -> dict[str, str]:
+    """Configure a web process."""
+    return {
+        "PROVIDER_SERVICES": "tests.integration.web.selling",
+        "PAY_TO": PAY_TO,
+        "REDIS_URL": shared_redis.url,
+        "BROKER_URL": "memory://",
+        "FACILITATOR_URL": shared_facilitator.url,
+        "REQUEST_WAIT_SECONDS": "3",
+        "REDIS_TIMEOUT_SECONDS": "0.5",
+        "WEB_THREADS": "4",
+    }
+
+
+@pytest.fixture(scope="module")
+def url(environment: dict[str, str]) -> Iterator[str]:
+    """Serve, and give the URL; tests share the process as buyers do."""
+    with running_gunicorn(environment) as url:
+        yield url
+
+
+def paid(shop: Shop, url: str, **sent: Any) -> requests.Response:
+    headers = {"PAYMENT-SIGNATURE": shop.pay(), "Prefer": "respond-async"} | sent.pop("headers", {})
+    return requests.post(f"{url}/run/echo", json={"word": "hi"}, headers=headers, timeout=10, **sent)
+
+
+def test_a_paid_call_works_through_the_real_server(shop: Shop, url: str) -> None:
+    """From the challenge to the output, the worker being another process."""
+    assert requests.post(f"{url}/run/echo", timeout=10).status_code == 402
+    job_id = paid(shop, url).json()["id"]
+    threading.Timer(0.3, shop.worker.finish, (job_id,)).start()
+    answer = requests.get(f"{url}/jobs/{job_id}", headers={"Prefer": "wait=3"}, timeout=10)
+    assert (answer.status_code, answer.json()["output"]) == (200, {"said": "hi"})
+
+
+@pytest.mark.parametrize(("size", "code"), [(16_000, 400), (17_000, 400), (30_000, 400)])
+def test_large_payment_headers_reach_the_application(url: str, size: int, code: int) -> None:
+    """gunicorn's own limit is 8190 bytes and its answer no problem+json."""
+    answer = requests.post(f"{url}/run/echo", headers={"PAYMENT-SIGNATURE": "x" * size}, timeout=10)
+    assert (answer.status_code, answer.json()["code"]) == (code, "invalid_payment_header")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_huge_body_is_refused_and_the_server_lives_on(shop: Shop, url: str, chunked: bool) -> None:
+    """With a payment it is 413; chunked bodies are counted as they come."""
+    body = b'{"word":"hi"}' + b" " * 3_000_000
+    headers = {"PAYMENT-SIGNATURE": shop.pay()}
+    sent: Any = iter([body]) if chunked else body
+    answer = requests.post(f"{url}/run/echo", data=sent, headers=headers, timeout=10)
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+    assert requests.post(f"{url}/run/echo", data=body, timeout=10).status_code == 402
+
+
+def test_a_chunked_body_is_read(shop: Shop, url: str) -> None:
+    """Not every client knows its length beforehand."""
+    headers = {"PAYMENT-SIGNATURE": shop.pay(), "Prefer": "respond-async"}
+    answer = requests.post(f"{url}/run/echo", data=iter([b'{"word":', b'"hi"}']), headers=headers, timeout=10)
+    assert answer.status_code == 202
+
+
+def test_a_body_that_ends_early_is_no_call(shop: Shop, url: str) -> None:
+    """A broken connection must not become a paid call with half an input."""
+    lines = ["POST /run/echo HTTP/1.1", "Host: x", f"PAYMENT-SIGNATURE: {shop.pay()}", "Content-Length: 99"]
+    head = "\r\n".join([*lines, "", '{"word":"hi"}'])
+    with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as connection:
+        connection.sendall(head.encode())
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    assert b"invalid_body" in answer
+    assert shop.facilitator.asked == []
+
+
+def test_health_answers_while_every_waiting_place_is_taken(shop: Shop, url: str) -> None:
+    """Held calls may not use up the server."""
+    job_id = paid(shop, url).json()["id"]
+    held = [threading.Thread(target=_hold, args=(url, job_id)) for _ in range(8)]
+    for thread in held:
+        thread.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    assert requests.get(f"{url}/healthz", timeout=10).ok
+    assert time.monotonic() - began < 0.5
+    for thread in held:
+        thread.join()
+
+
+def test_a_paid_call_is_taken_though_the_broker_is_away(
+    shop: Shop, environment: dict[str, str], unreachable: str
+) -> None:
+    """A wake-up that was not published is the sweep's business (C1)."""
+    with running_gunicorn({**environment, "BROKER_URL": unreachable}) as url:
+        began = time.monotonic()
+        assert paid(shop, url).status_code == 202
+        assert time.monotonic() - began < 8
+
+
+def test_redis_may_go_and_come_back(
+    make_shop: Callable[..., Shop], environment: dict[str, str], own_redis: RedisServer
+) -> None:
+    """503 quickly while it is away, and no restart afterwards (C5)."""
+    shop = make_shop(own_redis.url)
+    with running_gunicorn({**environment, "REDIS_URL": own_redis.url}) as url:
+        own_redis.kill()
+        began = time.monotonic()
+        assert paid(shop, url).status_code == 503
+        assert time.monotonic() - began < 2
+        own_redis.start()
+        assert paid(shop, url).status_code == 202
+
+
+def test_two_processes_count_their_requests_together(environment: dict[str, str]) -> None:
+    """Otherwise each scrape would show another process."""
+    with running_gunicorn({**environment, "WEB_PROCESSES": "2"}) as url:
+        for _ in range(20):
+            requests.post(f"{url}/run/echo", timeout=10)
+        text = requests.get(f"{url}/metrics", timeout=10).text
+    assert 'provider_http_request_seconds_count{method="POST",route="/run/<name>",status="402"} 20.0' in text
+
+
+@pytest.fixture
+def unreachable() -> str:
+    """Give a broker URL where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"redis://127.0.0.1:{probe.getsockname()[1]}/0"
+
+
+def _hold(url: str, job_id: str) -> None:
+    requests.get(f"{url}/jobs/{job_id}", headers={"Prefer": "wait=2"}, timeout=10)
