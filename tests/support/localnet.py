@@ -143,20 +143,21 @@ def running_localnet(
     state_dir: Path | None = None,
     *,
     manual: bool = False,
+    close_seconds: float = 0.2,
     keys: dict[str, Keypair] | None = None,
     **options: Any,
 ) -> Iterator[LocalNet]:
-    """Run a network. A manual chain closes ledgers when told, each after 5 s of its time; the other in 0.2 s.
+    """Run a network. A manual chain closes ledgers when told, each after 5 s of its time.
 
-    `keys` are those of facilitator, buyer and seller, where recorded payments need them.
+    `close_seconds` are those of the chain, which parties take for `ledger_seconds`; `keys` are those of
+    facilitator, buyer and seller, where recorded payments need them.
     """
     keys = keys or {name: Keypair.random() for name in ("facilitator", "buyer", "seller")}
-    state = ChainState(ChainConfig(manual=manual, ledger_seconds=5 if manual else 0.2))
+    state = ChainState(ChainConfig(manual=manual, ledger_seconds=5 if manual else close_seconds))
     defaults = {"poll_seconds": 0.02, "wait_seconds": 10, "state_dir": state_dir, "channels": 1}
     with ChainServer(state, tls_port=None) as chain:
-        net = LocalNet(
-            chain, keys["facilitator"].secret, {**defaults, **options}, keys["buyer"], keys["seller"]
-        )
+        secret, settings = keys["facilitator"].secret, {**defaults, **options}
+        net = LocalNet(chain, secret, settings, keys["buyer"], keys["seller"])
         state.fund(net.buyer.public_key, "100")
         state.fund(net.seller.public_key)
         net.start_facilitator()
