@@ -1,0 +1,45 @@
+"""`provider demo`: what a newcomer sees first."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from provider.cli.demo import check_balances
+from provider.localnet.demo.story import DemoFailed, Line
+
+PAID = [Line("a call", "200", "a result", charged=50_000), Line("another", "500", "nothing")]
+
+
+def test_the_demo_ends_by_itself_and_its_balances_add_up(tmp_path: Path) -> None:
+    """In an empty directory, with no locale and nothing set but PATH."""
+    done = subprocess.run(
+        [sys.executable, "-m", "provider.cli.main", "demo"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The balances on chain add up" in done.stdout
+    assert "99.745 USDC" in done.stdout
+    assert list((tmp_path / ".provider").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("buyer", "pay_to"),
+    [(900_000, 0), (950_000, 0), (950_000, 49_999), (900_000, 100_000)],
+    ids=["charged twice", "lost on the way", "one unit short", "paid twice"],
+)
+def test_balances_that_do_not_add_up_fail_the_demo(buyer: int, pay_to: int) -> None:
+    """Told, paid and earned must be one amount."""
+    with pytest.raises(DemoFailed, match="do not add up"):
+        check_balances(PAID, {"buyer": 1_000_000, "pay_to": 0}, {"buyer": buyer, "pay_to": pay_to})
+
+
+def test_balances_that_add_up_pass() -> None:
+    """The buyer's loss is the payee's gain is what was told."""
+    check_balances(PAID, {"buyer": 1_000_000, "pay_to": 5}, {"buyer": 950_000, "pay_to": 50_005})
