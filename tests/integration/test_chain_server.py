@@ -1,6 +1,7 @@
 """The local chain over real sockets: the SDK, TLS, tunnels, broken connections, the command."""
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -25,6 +26,12 @@ from provider.localnet.chain.state import ChainState
 
 ROOT = Path(__file__).parents[2]
 HEALTH = {"jsonrpc": "2.0", "id": 1, "method": "getHealth", "params": None}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK obeys proxy settings; these tests talk to this machine."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +61,7 @@ def settle(server: SorobanServer, passphrase: str, facilitator: Keypair, transac
     """Rebuild and send a signed call as a facilitator does (facts B8)."""
     simulated = server.simulate_transaction(transaction.to_xdr())
     assert simulated.error is None
+    assert simulated.transaction_data is not None
     operation = transaction.transaction.operations[0]
     envelope = (
         TransactionBuilder(server.load_account(facilitator.public_key), passphrase, base_fee=100)
@@ -150,6 +158,16 @@ def test_a_broken_connection_is_one_for_the_client(
     with pytest.raises(requests.exceptions.ConnectionError):
         post(http_session, url, HEALTH)
     assert post(http_session, url, HEALTH).status_code == 200
+
+
+def test_a_reset_is_a_reset(chain: ChainServer) -> None:
+    """Not an orderly end, which some clients take for an empty answer."""
+    chain.faults.add("rpc_down", mode="reset")
+    body = json.dumps(HEALTH).encode()
+    with socket.create_connection(("127.0.0.1", int(chain.url.rpartition(":")[2])), timeout=10) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
 
 
 def test_a_server_error_is_no_json(chain: ChainServer, http_session: requests.Session) -> None:

@@ -78,14 +78,14 @@ class ChainServer:
         return self
 
     def stop(self) -> None:
-        """Stop at once: pending waits end, kept-alive connections are closed."""
+        """Stop at once: kept-alive connections are closed, then the answers that were still waiting end."""
         if self._stopping.is_set():
             return
-        self._stopping.set()
         for listener in self._listeners:
             listener.shutdown()
             listener.server_close()
             listener.hang_up()
+        self._stopping.set()
         self._cleanup.close()
 
     def _pause(self, seconds: float) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from stellar_sdk import StrKey, xdr
 from stellar_sdk.utils import sha256
@@ -30,6 +31,8 @@ from provider.localnet.chain.model import (
     atomic,
 )
 from provider.localnet.chain.world import Snapshot
+
+T = TypeVar("T")
 
 SEEDED_LEDGERS = 20
 CREDENTIALS = ("v1", "v2", "by-flag")
@@ -56,7 +59,7 @@ class ChainState:
         for _ in range(SEEDED_LEDGERS):
             self._append_ledger(start)
             start += self.config.ledger_seconds
-        self._put_account(Account(NULL_ACCOUNT))
+        self._put(self.accounts, NULL_ACCOUNT, Account(NULL_ACCOUNT))
 
     @property
     def latest(self) -> Ledger:
@@ -97,8 +100,8 @@ class ChainState:
                 raise ValueError("an account without a trustline cannot hold the token")
             stroops = known.stroops + (atomic(xlm) if account.startswith("G") else 0)
             known = replace(known, stroops=stroops, trustline=known.trustline or trustline)
-            self._put_account(known)
-            self._put_balance(account, held + units)
+            self._put(self.accounts, account, known)
+            self._put(self.balances, account, held + units)
             return known
 
     def account(self, address: str) -> Account | None:
@@ -202,7 +205,7 @@ class ChainState:
     def _keep(self, effects: host.Effects, tx_hash: str) -> None:
         ledger = self.latest.sequence
         for address, balance in effects.balances.items():
-            self._put_balance(address, balance)
+            self.balances.setdefault(address, History()).put(ledger, balance)
         for used in effects.consumed:
             history = self.nonces.setdefault((used.address, used.nonce), History())
             history.put(ledger, Nonce(ledger, used.live_until))
@@ -223,7 +226,8 @@ class ChainState:
             account = self.account(address)
             assert account is not None
             stroops, sequence = account.stroops - fee, account.sequence + step
-            self._put_account(replace(account, stroops=stroops, sequence=sequence))
+            changed = replace(account, stroops=stroops, sequence=sequence)
+            self.accounts[address].put(self.latest.sequence, changed)
 
     def _new_account(self, address: str, signer: str | None) -> Account:
         if StrKey.is_valid_ed25519_public_key(address):
@@ -234,9 +238,7 @@ class ChainState:
             raise ValueError("a wallet contract needs the public key of its signer")
         return Account(address, trustline=True, signer=StrKey.decode_ed25519_public_key(signer))
 
-    def _put_account(self, account: Account) -> None:
-        history = self.accounts.setdefault(account.address, History())
-        history.put(self.latest.sequence, account)
-
-    def _put_balance(self, address: str, balance: int) -> None:
-        self.balances.setdefault(address, History()).put(self.latest.sequence, balance)
+    def _put(self, table: dict[str, History[T]], address: str, value: T) -> None:
+        """Write what was funded. The first value was always there: a lagging node must know its people."""
+        ledger = self.latest.sequence if address in table else self.config.start_ledger
+        table.setdefault(address, History()).put(ledger, value)

@@ -127,6 +127,12 @@ def test_a_lagging_node_shows_the_balances_of_then(town: Town) -> None:
     assert town.rpc.call("getLedgerEntries", {"keys": [key]})["entries"] == before
 
 
+def test_a_lagging_node_knows_the_accounts_that_were_funded_first(town: Town) -> None:
+    """Or every test of a lag would have to close ledgers before it starts."""
+    town.faults.add("lag", ledgers=15)
+    assert "error" not in town.simulate(town.transfer())
+
+
 def test_pruned_history_is_not_found_or_out_of_range(town: Town) -> None:
     """NOT_FOUND is no proof of anything: facts A5.4."""
     paid = town.pay()

@@ -37,10 +37,11 @@ SIMULATED_WELL = {
 @pytest.fixture
 def town() -> Town:
     """The people of the fixtures, at the ledger of the fixtures."""
-    people = {
-        name: Keypair.from_secret(KEYS[name]["secret"]) for name in ("payer", "merchant", "facilitator")
-    }
-    return Town(ChainState(ChainConfig(manual=True), clock=FakeClock()), **people)
+    payer, merchant, facilitator = (
+        Keypair.from_secret(KEYS[name]["secret"]) for name in ("payer", "merchant", "facilitator")
+    )
+    state = ChainState(ChainConfig(manual=True), clock=FakeClock())
+    return Town(state, payer=payer, merchant=merchant, facilitator=facilitator)
 
 
 def recorded(method: str) -> list[dict[str, Any]]:

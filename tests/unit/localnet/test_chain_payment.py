@@ -126,6 +126,16 @@ def test_one_wrong_bit_in_the_signature_is_refused(town: Town, position: int) ->
     assert "Error(Auth, InvalidAction)" in town.simulate(with_auth(town, call, entry))["error"]
 
 
+def test_a_signature_that_names_another_key_is_refused(town: Town) -> None:
+    """Also when the signature itself is good."""
+    call = town.transfer()
+    entry = town.authorize(call)
+    assert entry.credentials.address is not None
+    fields = entry.credentials.address.signature.vec.sc_vec[0].map.sc_map  # type: ignore[union-attr]
+    fields[0].val = scval.to_bytes(Keypair.random().raw_public_key())
+    assert "no signer" in town.simulate(with_auth(town, call, entry))["error"]
+
+
 def test_a_signature_for_another_network_is_refused(town: Town) -> None:
     call = town.transfer()
     text = town.simulate(call)["results"][0]["auth"][0]
@@ -171,6 +181,16 @@ def test_credentials_with_delegates_need_the_signature_of_the_payer(wrong: bool)
 
 def test_more_than_the_balance_is_refused(town: Town) -> None:
     assert "Error(Contract, #10)" in town.simulate(town.transfer(1_000_000_001))["error"]
+
+
+def test_a_negative_amount_is_refused(town: Town) -> None:
+    assert "Error(Contract, #8)" in town.simulate(town.transfer(-1))["error"]
+
+
+def test_a_muxed_sender_is_refused(town: Town) -> None:
+    muxed = MuxedAccount(town.payer.public_key, 1).account_muxed
+    assert muxed is not None
+    assert "Error(Value, UnexpectedType)" in town.simulate(town.transfer(payer=muxed))["error"]
 
 
 def test_an_account_without_a_trustline_cannot_be_paid(town: Town) -> None:
@@ -231,6 +251,17 @@ def test_a_footprint_without_the_nonce_traps(town: Town) -> None:
     sent = town.send(town.settlement(call, [entry], data=town.data(town.transfer())))
     town.state.close()
     assert town.get(sent["hash"])["status"] == "FAILED"
+    assert "outside of the footprint" in town.state.applied[-1].error
+
+
+def test_a_key_that_may_only_be_read_is_not_written(town: Town) -> None:
+    call = town.transfer()
+    entry = town.authorize(call)
+    data = town.data(call, entry)
+    footprint = data.resources.footprint
+    footprint.read_only.append(footprint.read_write.pop())
+    town.send(town.settlement(call, [entry], data=data))
+    town.state.close()
     assert "outside of the footprint" in town.state.applied[-1].error
 
 

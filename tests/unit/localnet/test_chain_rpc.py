@@ -100,6 +100,18 @@ def test_at_most_200_keys_are_looked_up(town: Town) -> None:
         town.rpc.call("getLedgerEntries", {"keys": key})
 
 
+def test_a_nonce_is_a_temporary_entry(town: Town) -> None:
+    """Asking for the persistent one finds nothing, which proves nothing."""
+    town.pay()
+    nonce = town.state.transfers[0].nonce
+    assert nonce is not None
+    key = keys.nonce_key(town.payer.public_key, nonce)
+    assert len(entries(town, key)) == 1
+    assert key.contract_data is not None
+    key.contract_data.durability = keys.PERSISTENT
+    assert entries(town, key) == {}
+
+
 def test_ttl_entries_cannot_be_asked_for(town: Town) -> None:
     key = xdr.LedgerKey(xdr.LedgerEntryType.TTL, ttl=xdr.LedgerKeyTtl(xdr.Hash(bytes(32))))
     with pytest.raises(InvalidParams, match="ttl"):
