@@ -2,7 +2,13 @@
 
 import pytest
 from stellar_sdk import Keypair, MuxedAccount, StrKey, TransactionBuilder, scval, xdr
-from stellar_sdk.auth import DelegateSignature, authorize_entry, build_with_delegates_entry
+from stellar_sdk.auth import (
+    DelegateSignature,
+    authorization_payload_hash,
+    authorize_entry,
+    build_authorization_preimage,
+    build_with_delegates_entry,
+)
 
 from provider.localnet.chain import keys
 from tests.unit.localnet.support import Town, manual_town, nonce_of, result_code, with_auth
@@ -177,6 +183,23 @@ def test_credentials_with_delegates_need_the_signature_of_the_payer(wrong: bool)
     entry = build_with_delegates_entry(text, expiration, [DelegateSignature(Keypair.random().public_key)])
     signed = authorize_entry(entry, Keypair.random() if wrong else town.payer, expiration, town.passphrase)
     assert ("error" in town.simulate(with_auth(town, call, signed))) == wrong
+
+
+@pytest.mark.parametrize("good", [False, True])
+def test_a_delegate_that_signed_must_have_signed_this_call(good: bool) -> None:
+    town, delegate = manual_town(credentials="v2"), Keypair.random()
+    town.state.fund(delegate.public_key)
+    call, expiration = town.transfer(), town.ledger + 12
+    text = town.simulate(call)["results"][0]["auth"][0]
+    entry = build_with_delegates_entry(text, expiration, [DelegateSignature(delegate.public_key)])
+    signer = delegate if good else Keypair.random()
+    entry = authorize_entry(entry, town.payer, expiration, town.passphrase)
+    digest = authorization_payload_hash(build_authorization_preimage(entry, expiration, town.passphrase))
+    signature = {"public_key": delegate.raw_public_key(), "signature": signer.sign(digest)}
+    item = scval.to_map({scval.to_symbol(name): scval.to_bytes(value) for name, value in signature.items()})
+    assert entry.credentials.address_with_delegates is not None
+    entry.credentials.address_with_delegates.delegates[0].signature = scval.to_vec([item])
+    assert ("error" not in town.simulate(with_auth(town, call, entry))) == good
 
 
 def test_more_than_the_balance_is_refused(town: Town) -> None:
