@@ -13,6 +13,7 @@ from provider.localnet.demo.story import DemoFailed, Line
 PAID = [Line("a call", "200", "a result", charged=50_000), Line("another", "500", "nothing")]
 
 
+@pytest.mark.timeout(240)
 def test_the_demo_ends_by_itself_and_its_balances_add_up(tmp_path: Path) -> None:
     """In an empty directory, with no locale and nothing set but PATH."""
     done = subprocess.run(
@@ -21,7 +22,7 @@ def test_the_demo_ends_by_itself_and_its_balances_add_up(tmp_path: Path) -> None
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=220,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The balances on chain add up" in done.stdout

@@ -20,6 +20,8 @@ from stellar_sdk import Keypair
 from provider.localnet.stack.ports import Ports, is_free
 from tests.support.processes import marked, wait_until
 
+pytestmark = pytest.mark.timeout(240)
+
 TYPES = {"redis", "chain", "facilitator", "web", "handle", "settle", "maintenance", "beat", "flower"}
 
 
@@ -39,7 +41,7 @@ class Dev:
 
     def ready(self) -> dict[str, Any]:
         """Wait for the description and return it."""
-        found = wait_until(lambda: self.description_file.exists() or self.process.poll() is not None, 90)
+        found = wait_until(lambda: self.description_file.exists() or self.process.poll() is not None, 100)
         assert found, self.tail()
         assert self.process.poll() is None, self.tail()
         description: dict[str, Any] = json.loads(self.description_file.read_text())

@@ -11,7 +11,7 @@ from typing import Any
 
 from provider.localnet.stack.children import begin_child
 
-START_SECONDS = 75
+START_SECONDS = 105
 STOP_SECONDS = 20
 PAUSE_SECONDS = 0.1
 

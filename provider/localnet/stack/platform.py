@@ -18,7 +18,7 @@ from provider.localnet.stack.manager import StackManager
 from provider.localnet.stack.plan import BACK, Plan
 from provider.localnet.stack.ready import checks, wait_until_ready
 
-READY_SECONDS = 60.0
+READY_SECONDS = 90.0
 FAILED = 1
 
 
