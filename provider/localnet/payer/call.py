@@ -54,6 +54,7 @@ class Call:
     def __init__(self, session: requests.Session, url: str, json: Any, waiting: Waiting) -> None:
         self._session, self._url, self._json, self._waiting = session, url, json, waiting
         self._settlement: SettlementResponse | None = None
+        self._location: str | None = None
 
     def ask(self) -> requests.Response:
         """Call without payment; a full lane is asked again, since nothing was signed yet.
@@ -75,7 +76,7 @@ class Call:
     def without_payment(self, answer: requests.Response) -> Purchase:
         """Read the answer of a service that asked for no money."""
         body = _json(answer)
-        if not answer.ok:
+        if not 200 <= answer.status_code < 300:
             raise CallRefused(problem_text(body, answer.status_code))
         return Purchase(answer.status_code, body)
 
@@ -85,8 +86,8 @@ class Call:
         while True:
             answer = self._try(header, location)
             if answer is not None:
-                location = answer.headers.get("Location", location)
-                purchase = self._purchase(answer, header, offer, location) or purchase
+                purchase = self._purchase(answer, header, offer) or purchase
+                location = purchase.location if purchase else None
             if purchase is not None and purchase.final:
                 return purchase
             if not self._waiting.pause(_retry_after(answer)):
@@ -107,17 +108,18 @@ class Call:
             return None
 
     def _purchase(
-        self, answer: requests.Response, header: str, offer: PaymentRequirements | None, location: str | None
+        self, answer: requests.Response, header: str, offer: PaymentRequirements | None
     ) -> Purchase | None:
         """Read a job; None when the answer holds none and may be another one next time."""
         body, status = _json(answer), answer.status_code
         self._remember_settlement(answer)
         if isinstance(body, dict) and isinstance(body.get("status"), str) and isinstance(body.get("id"), str):
-            where = self._absolute(location) if location else None
+            self._location = answer.headers.get("Location", self._location)
+            where = urljoin(self._url, self._location) if self._location else None
             return Purchase(status, body, offer, header, self._settlement, where)
         if status == 402:
             raise PaymentRefused(problem_text(body, status))
-        if status not in FOR_NOW and not answer.ok:
+        if status not in FOR_NOW and not 200 <= status < 300:
             raise CallRefused(problem_text(body, status))
         return None
 
@@ -132,7 +134,7 @@ class Call:
         return self._request(method, self._url, headers, json=self._json)
 
     def _get_job(self, url: str) -> requests.Response:
-        return self._request("GET", self._absolute(url), {})
+        return self._request("GET", url, {})
 
     def _request(self, method: str, url: str, headers: dict[str, str], **body: Any) -> requests.Response:
         """Redirects are not followed: a payment is for the service that was named."""
@@ -142,9 +144,6 @@ class Call:
         return self._session.request(
             method, url, headers=headers, timeout=timeout, allow_redirects=False, **body
         )
-
-    def _absolute(self, location: str) -> str:
-        return urljoin(self._url, location)
 
 
 def _json(answer: requests.Response) -> Any:

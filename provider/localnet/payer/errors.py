@@ -32,8 +32,11 @@ class NoAnswer(BuyerError):
 
 def problem_text(body: Any, status: int) -> str:
     """The gist of a refusal: the detail of a problem, or the `error` of a 402."""
-    if isinstance(body, dict):
-        for name in ("detail", "error", "title"):
-            if isinstance(body.get(name), str):
-                return f"{status}: {body[name]}"
-    return f"{status}"
+    if not isinstance(body, dict):
+        return f"the answer has status {status}"
+    told = [body[name] for name in ("detail", "error", "title") if isinstance(body.get(name), str)][:1]
+    fields = body.get("fields")
+    for field in fields if isinstance(fields, list) else ():
+        if isinstance(field, dict):
+            told.append(f"{field.get('field') or 'it'} {field.get('message')}")
+    return f"{status}: {'; '.join(told)}"

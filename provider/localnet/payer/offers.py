@@ -44,8 +44,9 @@ def _objection(
 
 
 def units(amount: int) -> Decimal:
-    """Token units of an atomic amount."""
-    return Decimal(amount).scaleb(-DECIMALS)
+    """Token units of an atomic amount, without trailing zeros."""
+    exact = Decimal(amount).scaleb(-DECIMALS).normalize()
+    return exact.quantize(Decimal(1)) if exact == exact.to_integral() else exact
 
 
 def identifier_extension(challenge: PaymentChallenge) -> Mapping[str, Any]:
