@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.localnet import PRICE, LocalNet, eventually, running_localnet
+from tests.support.payments import signed_payment
 
 FAILED = "settle_exact_stellar_transaction_failed"
 
@@ -100,6 +101,16 @@ def test_a_failed_payment_may_be_settled_again_while_it_is_valid(tmp_path: Path)
         assert net.settle(payment)["errorReason"] == FAILED
         assert net.settle(payment)["success"] is True
         assert (len(net.sent), net.received) == (2, PRICE)
+
+
+def test_a_nonce_belongs_to_the_transfer_it_was_first_sent_for(tmp_path: Path) -> None:
+    with running_localnet(tmp_path) as net:
+        offers, expiration = (net.requirements(1), net.requirements(2)), net.state.latest.sequence + 10
+        first, second = (signed_payment(offer, net.buyer, expiration, nonce=7) for offer in offers)
+        net.chain.faults.add("fail_next")
+        assert net.settle(first)["errorReason"] == FAILED
+        assert net.settle(second)["errorReason"] == "invalid_exact_stellar_payload_simulation_failed"
+        assert len(net.sent) == 1
 
 
 def test_attempts_that_cost_a_fee_are_limited(tmp_path: Path) -> None:

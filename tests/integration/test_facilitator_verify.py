@@ -75,6 +75,11 @@ def test_a_payer_without_money_is_refused_by_simulation(net: LocalNet) -> None:
     assert verdict["payer"] == poor.public_key
 
 
+def test_what_the_chain_shows_as_a_burn_is_no_payment(net: LocalNet) -> None:
+    payment = net.payment(net.requirements(pay_to=net.state.config.token.issuer))
+    assert net.verify(payment)["invalidReason"] == "invalid_exact_stellar_payload_event_not_transfer"
+
+
 def test_a_channel_account_may_not_pay(net: LocalNet) -> None:
     payer = net.config().keypairs()[0]
     net.state.fund(payer.public_key, "10")
