@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, xdr
+from stellar_sdk import Keypair, MuxedAccount, scval, xdr
 
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.payload import check_payment
@@ -43,6 +43,11 @@ def call_of(transaction: xdr.Transaction) -> Any:
 
 def entry_of(transaction: xdr.Transaction) -> Any:
     return operation_of(transaction).auth[0]
+
+
+def muxed(account: str) -> xdr.SCVal:
+    """Spell the M address of an account as an argument."""
+    return scval.to_address(str(MuxedAccount(account, 7).account_muxed))
 
 
 @pytest.fixture
