@@ -77,5 +77,5 @@ def _decode_base64(text: str) -> bytes:
     body = text.rstrip("=")
     standard = body.translate(_TO_STANDARD)
     if len(text) - len(body) > 2 or not body:
-        raise binascii.Error("a character that base64 does not have")
+        raise binascii.Error("empty, or too much padding")
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)

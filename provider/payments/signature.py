@@ -69,10 +69,10 @@ def _signatures(value: xdr.SCVal) -> list[tuple[bytes, bytes]]:
     items = value.vec.sc_vec if value.vec is not None else []
     pairs = [_pair(item) for item in items[: _MAX_SIGNATURES + 1]]
     keys = [key for key, _ in pairs]
-    if not pairs or len(pairs) > _MAX_SIGNATURES:
-        raise _refused(
-            "The authorisation is not signed." if not pairs else "The authorisation has too many signatures."
-        )
+    if not pairs:
+        raise _refused("The authorisation is not signed.")
+    if len(pairs) > _MAX_SIGNATURES:
+        raise _refused(f"The authorisation has more than {_MAX_SIGNATURES} signatures.")
     if keys != sorted(set(keys)):
         raise _refused("The signatures are not sorted by public key.")
     return pairs
