@@ -12,8 +12,11 @@ import pytest
 import requests
 
 from provider.errors import ConfigurationError
+from provider.localnet.facilitator.attempts import Attempts, PaymentKey, State
 from provider.localnet.facilitator.facilitator import Facilitator
 from provider.localnet.facilitator.server import FacilitatorServer
+from provider.payments.models import PaymentPayload
+from provider.payments.payload import identify_payment
 from tests.support.localnet import PRICE, LocalNet, eventually, running_localnet
 
 PENDING = "settlement_pending"
@@ -101,6 +104,25 @@ def test_a_channel_stays_taken_while_its_transaction_of_an_earlier_life_is_open(
 def test_two_facilitators_do_not_share_a_state_directory(slow: LocalNet) -> None:
     with pytest.raises(ConfigurationError, match="another facilitator"):
         Facilitator(slow.config())
+
+
+def test_decided_attempts_are_forgotten_a_month_later_and_open_ones_never(slow: LocalNet) -> None:
+    first, second = slow.payment(), slow.payment()
+    slow.settle(first)
+    slow.state.close()
+    slow.settle(second)
+    slow.facilitator.stop()
+    attempts = Attempts(slow.config().state_dir)
+    decided = [attempt.state for payment in (first, second) for attempt in attempts.of(key(payment))]
+    attempts.forget(before=2**40)
+    left = [attempt.state for payment in (first, second) for attempt in attempts.of(key(payment))]
+    attempts.close()
+    assert (decided, left) == ([State.SETTLED, State.OPEN], [State.OPEN])
+
+
+def key(payment: PaymentPayload) -> PaymentKey:
+    found = identify_payment(payment)
+    return (found.network, found.asset, found.payer, found.nonce)
 
 
 def test_wrong_options_are_told_all_at_once(slow: LocalNet) -> None:

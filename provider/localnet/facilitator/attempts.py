@@ -113,6 +113,11 @@ class Attempts:
         """What a facilitator that died has left undecided."""
         return self._select("state = 'open' ORDER BY rowid", ())
 
+    def forget(self, before: int) -> None:
+        """Delete decided attempts whose time bounds ended before a Unix time."""
+        with self._cursor() as cursor:
+            cursor.execute("DELETE FROM attempts WHERE state != 'open' AND max_time < ?", (before,))
+
     def close(self) -> None:
         with self._lock:
             self._db.close()

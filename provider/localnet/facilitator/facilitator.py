@@ -1,6 +1,7 @@
 """The facilitator put together: what its HTTP API calls."""
 
 import threading
+import time
 from typing import Any
 
 from provider.errors import ConfigurationError, PaymentRejected
@@ -15,6 +16,8 @@ from provider.payments.models import SCHEME, X402_VERSION, PaymentPayload, Payme
 from provider.payments.payload import identify_payment
 
 STOP_SECONDS = 3.0
+KEEP_SECONDS = 30 * 86_400
+"""How long it is remembered what became of a payment; authorisations are valid for hours at most."""
 
 
 class Facilitator:
@@ -28,6 +31,7 @@ class Facilitator:
         self._node = Node(config.rpc_url, timeout_seconds=config.rpc_timeout_seconds)
         self._attempts = Attempts(config.state_dir)
         self._stopping = threading.Event()
+        self._attempts.forget(int(time.time()) - KEEP_SECONDS)
         unfinished = self._attempts.open()
         self._channels = Channels(config.keypairs(), busy={attempt.channel for attempt in unfinished})
         self._verifier = Verifier(self._node, config, self.addresses)

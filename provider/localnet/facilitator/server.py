@@ -13,7 +13,7 @@ from provider.localnet.facilitator.config import FacilitatorConfig
 from provider.localnet.facilitator.facilitator import Facilitator
 
 STOP_SECONDS = 5
-THREADS = 64
+THREADS = 128
 """Requests at once; a `/settle` holds its thread until the ledger closes."""
 
 
