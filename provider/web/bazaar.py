@@ -1,7 +1,7 @@
 """The x402 `bazaar` extension: how a service is called, for indexers (standard H8).
 
-Shape: x402 v2 `specs/extensions/bazaar.md`. A facilitator checks `info` against `schema`, so what we
-cannot fill with an example is not described more closely than it is shown.
+Shape: x402 v2 `specs/extensions/bazaar.md`. A facilitator checks `info` against `schema`, so a service
+without an example that its schema accepts is described less closely (`is_consistent`).
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,7 @@ def _input_info(service: Service, method: str, detail: int) -> dict[str, Any]:
 
 
 def _input_schema(service: Service, method: str, detail: int) -> dict[str, Any]:
-    described = detail > 0 and service.example_input is not None
-    accepted = _without_definitions(service.input_schema) if described else dict(ANY_OBJECT)
+    accepted = _without_definitions(service.input_schema) if detail else dict(ANY_OBJECT)
     field, kind = ("body", {"bodyType": {"const": "json"}}) if method == "POST" else ("queryParams", {})
     return {
         "type": "object",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from provider.jobs import keys
 from tests.integration.web.conftest import Shop
 from tests.integration.web.test_unpaid import decoded
 from tests.support.redis_server import RedisServer
@@ -73,6 +74,15 @@ def test_the_same_call_again_gives_the_same_job(shop: Shop) -> None:
     first, second = shop.call(header=header), shop.call(header=header)
     assert first.json["id"] == second.json["id"]
     assert shop.facilitator.calls("/verify") == 1
+
+
+def test_a_call_whose_record_was_never_written_is_healed_by_its_resend(shop: Shop) -> None:
+    """A crash came between claim key and record (J7): the resend becomes the same job, input and all."""
+    header = shop.pay()
+    job_id = shop.call(header=header).json["id"]
+    shop.store.client.delete(keys.job(job_id))
+    assert shop.call(header=header).json["id"] == job_id
+    assert shop.store.get(job_id).input == '{"word":"hi"}'
 
 
 def test_the_same_payment_for_another_input_is_409(shop: Shop) -> None:
