@@ -4,6 +4,7 @@ Flower shows every task to whoever may open it, so without a password it does no
 The password comes from the environment: a command line can be read by every user of the machine.
 """
 
+import logging
 import os
 
 from celery import current_app
@@ -19,3 +20,5 @@ current_app.conf.broker_pool_limit = 0
 max_tasks = 2000
 purge_offline_workers = 600
 enable_events = False  # Workers send their events anyway, and take no orders (config/celery.py).
+# Its questions at start are among those orders, and go unanswered.
+logging.getLogger("flower.inspector").setLevel(logging.CRITICAL)
