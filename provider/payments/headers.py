@@ -76,6 +76,6 @@ def _decode_base64(text: str) -> bytes:
     """Decode strictly: Python's own decoder skips characters outside the alphabet."""
     body = text.rstrip("=")
     standard = body.translate(_TO_STANDARD)
-    if len(text) - len(body) > 2 or not body:
-        raise binascii.Error("empty, or too much padding")
+    if len(text) - len(body) > 2:
+        raise binascii.Error("too much padding")
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)

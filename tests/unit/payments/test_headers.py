@@ -49,7 +49,7 @@ REFUSED = {
     "empty": "",
     "only padding": "==",
     "not base64": "{}",
-    "junk inside": HEADER[:20] + "\n" + HEADER[20:],
+    "line breaks inside": HEADER[:20] + "\n" * 4 + HEADER[20:],
     "too much padding": HEADER.rstrip("=") + "===",
     "padding inside": HEADER[:8] + "=" + HEADER[8:],
     "a length that no base64 has": "AAAAA",
