@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,7 +30,9 @@ def slow(tmp_path: Path) -> Iterator[LocalNet]:
 
 
 @contextmanager
-def facilitator_process(net: LocalNet, state: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def facilitator_process(
+    net: LocalNet, state: Path, wait: int = 1
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     command = [
         sys.executable,
         "-m",
@@ -40,7 +43,7 @@ def facilitator_process(net: LocalNet, state: Path) -> Iterator[tuple[str, subpr
         "--port",
         "0",
     ]
-    options = ["--state", str(state), "--wait", "1", "--poll", "0.05"]
+    options = ["--state", str(state), "--wait", str(wait), "--poll", "0.05"]
     environment = {**os.environ, "FACILITATOR_SECRET": net.secret}
     with subprocess.Popen(
         [*command, *options], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -85,10 +88,24 @@ def test_a_facilitator_killed_before_sending_settles_the_same_transaction_in_its
 
 
 def test_a_facilitator_told_to_stop_ends_soon_and_cleanly(slow: LocalNet, tmp_path: Path) -> None:
-    with facilitator_process(slow, tmp_path / "state") as (url, process):
-        requests.get(url + "/healthz", timeout=5).raise_for_status()
+    with facilitator_process(slow, tmp_path / "state") as (url, process), requests.Session() as session:
+        session.get(url + "/healthz", timeout=5).raise_for_status()
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
+
+
+def test_whoever_waits_hears_that_it_is_pending_when_the_facilitator_stops(
+    slow: LocalNet, tmp_path: Path
+) -> None:
+    payment = slow.payment()
+    with facilitator_process(slow, tmp_path / "state", wait=60) as (url, process):
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(slow.ask, "/settle", payment, url)
+            eventually(lambda: slow.state.queue)
+            process.send_signal(signal.SIGTERM)
+            told = answer.result().json()
+        assert process.wait(10) == 0
+    assert (told["errorReason"], told["transaction"]) == (PENDING, slow.sent[0])
 
 
 def test_a_channel_stays_taken_while_its_transaction_of_an_earlier_life_is_open(slow: LocalNet) -> None:

@@ -70,7 +70,7 @@ class LocalNet:
             "asset": self.state.config.token.contract,
             "amount": amount,
             "pay_to": self.seller.public_key,
-            "max_timeout_seconds": 60,
+            "max_timeout_seconds": 60 if self.state.config.manual else 600,
             "extra": {"areFeesSponsored": True},
         }
         return PaymentRequirements(**{**given, **changes})

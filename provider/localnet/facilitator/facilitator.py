@@ -77,9 +77,13 @@ class Facilitator:
             "open": len(self._attempts.open()),
         }
 
-    def close(self) -> None:
-        """Stop watching; what is open is taken up at the next start."""
+    def stop_waiting(self) -> None:
+        """Answer everybody with what is known now; what is open is taken up at the next start."""
         self._stopping.set()
+
+    def close(self) -> None:
+        """Stop, and let another facilitator have the state directory."""
+        self.stop_waiting()
         self._settler.join(STOP_SECONDS)
         self._attempts.close()
 
