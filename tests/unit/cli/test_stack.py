@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from honcho.environ import parse_procfile
 
 from config.settings import Settings
 from provider.errors import ConfigurationError
@@ -133,3 +134,10 @@ def test_a_plan_makes_new_accounts_each_time() -> None:
     again = Plan(ports=PLAN.ports, data_dir=PLAN.data_dir)
     assert again.buyer.secret != PLAN.buyer.secret
     assert replace(PLAN, services="a.b").services == "a.b"
+
+
+def test_a_deployment_runs_the_same_processes() -> None:
+    """Redis, the chain and the facilitator are somebody else's there."""
+    deployed = parse_procfile((Path(__file__).parents[3] / "Procfile").read_text()).processes
+    assert deployed.keys() == PLAN.commands().keys() - set(BACK)
+    assert all(command.startswith("exec ") for command in deployed.values())
