@@ -94,7 +94,7 @@ def test_whole_numbers_may_come_as_floats() -> None:
 
 
 def test_importing_the_examples_is_fast() -> None:
-    """A loose bound: a heavy import added by mistake costs seconds on a busy machine."""
-    script = "import time; t = time.perf_counter(); import examples.services; print(time.perf_counter() - t)"
+    """In processor time, Python's own start included, so that a busy machine does not matter."""
+    script = "import time; import examples.services; print(time.process_time())"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(3)]
     assert min(times) < 1

@@ -125,6 +125,13 @@ def test_changing_the_schema_afterwards_does_not_change_the_service(fields: dict
     assert service.validate_input({}) == []
 
 
+def test_changing_an_example_afterwards_does_not_change_the_service(fields: dict[str, Any]) -> None:
+    example = {"number": 1}
+    service = Service(**fields, remote=True, example_input=example)
+    example["number"] = 2
+    assert service.example_input == {"number": 1}
+
+
 @pytest.mark.parametrize(
     ("changes", "seconds"),
     [({}, 10), ({"timeout_seconds": 3}, 3), ({"expected_seconds": 25}, 25)],
