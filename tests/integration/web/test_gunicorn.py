@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -129,11 +130,13 @@ def test_redis_may_go_and_come_back(
 
 def test_two_processes_count_their_requests_together(environment: dict[str, str]) -> None:
     """Otherwise each scrape would show another process."""
-    with running_gunicorn({**environment, "WEB_PROCESSES": "2"}) as url:
-        for _ in range(20):
-            requests.post(f"{url}/run/echo", timeout=10)
-        text = requests.get(f"{url}/metrics", timeout=10).text
-    assert 'provider_http_request_seconds_count{method="POST",route="/run/<name>",status="402"} 20.0' in text
+    counted = 'provider_http_request_seconds_count{method="POST",route="/run/<name>",status="402"}'
+    with running_gunicorn({**environment, "WEB_PROCESSES": "2"}) as url, ThreadPoolExecutor(8) as buyers:
+        for done in range(20, 120, 20):
+            list(buyers.map(lambda _: requests.post(f"{url}/run/echo", timeout=10), range(20)))
+            scrapes = list(buyers.map(lambda _: requests.get(f"{url}/metrics", timeout=10).text, range(8)))
+            assert all(f"{counted} {done}.0" in text for text in scrapes)
+            time.sleep(1)  # The second process may still be starting in the first rounds.
 
 
 @pytest.fixture
