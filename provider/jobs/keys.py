@@ -9,7 +9,7 @@
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
 | `provider:{S}:reserved` | sorted set | places kept during verify, score = when they free themselves (ms) |
-| `provider:{S}:pace` | hash | `average_ms`: exponentially weighted duration of the service's handlers |
+| `provider:{S}:pace` | hash | `average_ms` of the service's handlers; `missed` wake-ups that found it full |
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |

@@ -1,0 +1,1 @@
+"""The job record, its moves and its keys, without Redis."""
