@@ -162,8 +162,9 @@ class Job:
 
     @property
     def is_settling(self) -> bool:
-        """A settlement was begun and its answer is not recorded."""
-        return self.settling_since_ms is not None and self.status in (Status.PENDING, Status.RUNNING)
+        """A settlement was begun and its answer is not recorded. A charged job has its answer."""
+        begun = self.settling_since_ms is not None and not self.charged
+        return begun and self.status in (Status.PENDING, Status.RUNNING)
 
     @property
     def attempt(self) -> int:

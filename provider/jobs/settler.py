@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 
 import structlog
 
@@ -24,6 +25,8 @@ REFUSED = "payment_refused"
 UNCERTAIN = "payment_uncertain"
 NOT_SENT = "settlement_not_sent"
 NOT_DURABLE = "settlement_not_durable"
+NOT_RECORDED = "settlement_not_recorded_yet"
+STORE_RETRY_SECONDS = 0.5
 
 
 def may_settle(job: Job) -> bool:
@@ -64,10 +67,8 @@ class Settler:
         give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
         if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
             return
-        if not self._is_durable(job):
-            self._withdraw(job_id, settler)
-            return
-        self._record(job_id, settler, self._ask(job))
+        outcome = self._ask(job) if self._is_durable(job) else SettleOutcome(SettleKind.NOT_SENT)
+        self._until_stored(job_id, settler, outcome)
 
     def _is_durable(self, job: Job) -> bool:
         try:
@@ -83,12 +84,21 @@ class Settler:
             load_payload(payload), load_requirements(requirements), payer=job.terms.payer
         )
 
+    def _until_stored(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
+        """Record an answer, waiting for Redis while it is away: an answer about money comes only once."""
+        while True:
+            try:
+                self._record(job_id, settler, outcome)
+                return
+            except StoreUnavailable:
+                log.warning(NOT_RECORDED, job_id=job_id, outcome=outcome.kind)
+                time.sleep(STORE_RETRY_SECONDS)
+
     def _record(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
         if outcome.kind is SettleKind.NOT_SENT:
             log.warning(NOT_SENT, job_id=job_id, reason=outcome.reason)
             self._withdraw(job_id, settler)
-            return
-        if outcome.kind is SettleKind.UNCERTAIN:
+        elif outcome.kind is SettleKind.UNCERTAIN:
             self.record_uncertain(job_id, outcome)
         elif outcome.kind is SettleKind.SETTLED:
             self.record_paid(job_id, outcome.transaction or "")
