@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -48,20 +49,25 @@ class Outcomes:
         if moved:
             log.info(OUTPUT_STORED, job_id=job.id)
             self._dispatcher.settle(job.id)
+            self._store.forget_work(job.id)
         return bool(moved)
 
-    def fail(self, job: Job, code: ErrorCode) -> bool:
+    def fail(self, job: Job, code: ErrorCode, progress: Mapping[str, Any] | None = None) -> bool:
         """End a running job without output; under on-success nothing is charged (S1)."""
-        return self._end(job, Status.FAILED, {"error": code.value}, FAILED, code=code.value)
+        fields = {"error": code.value, **_progress(progress)}
+        return self._end(job, Status.FAILED, fields, FAILED, code=code.value)
 
-    def cancel(self, job: Job) -> bool:
+    def cancel(self, job: Job, progress: Mapping[str, Any] | None = None) -> bool:
         """End a running job because its buyer, or the operator, wants it to (R7)."""
-        return self._end(job, Status.CANCELLED, {"error": ErrorCode.CANCELLED.value}, CANCELLED)
+        fields = {"error": ErrorCode.CANCELLED.value, **_progress(progress)}
+        return self._end(job, Status.CANCELLED, fields, CANCELLED)
 
     def expire(self, job: Job) -> bool:
         """Fail a queued job that can no longer start in time, by way of running (§9)."""
         version = self._store.move(job, Status.RUNNING, look=0)
-        return version is not None and self.fail(self._store.get(job.id), ErrorCode.TIMEOUT)
+        if version is None:
+            return False
+        return self.fail(replace(job, status=Status.RUNNING, version=version), ErrorCode.TIMEOUT)
 
     def retry(self, job: Job, service: Service) -> bool:
         """Try again after a transient failure, later, while retries and time are left (R6)."""
@@ -105,5 +111,5 @@ class Outcomes:
         return bool(moved)
 
 
-def _progress(progress: Mapping[str, Any]) -> dict[str, str]:
+def _progress(progress: Mapping[str, Any] | None) -> dict[str, str]:
     return {"progress": json.dumps(progress, separators=(",", ":"))} if progress else {}

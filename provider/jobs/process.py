@@ -56,7 +56,8 @@ class Checkpoint:
     """The handler completed a unit, or with a cursor noted where it stands."""
 
     unit: str
-    cursor: Any
+    cursor: str | None
+    """JSON text; None when the unit is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,11 @@ class _Inbox:
 
 
 class _Context:
-    """What a handler gets besides its input (R3); see `provider.services.Context`."""
+    """What a handler gets besides its input (R3); see `provider.services.Context`.
+
+    Threads of a handler may share it. What cannot be stored as JSON is refused here, as the handler's own
+    error; once the handler has ended, threads that it left behind are heard no more.
+    """
 
     def __init__(self, order: Order, pipe: Connection, stopped: threading.Event) -> None:
         self.job_id = order.job_id
@@ -190,13 +195,25 @@ class _Context:
         self.completed_units = order.completed_units
         self.cursors = order.cursors
         self.logger = structlog.get_logger().bind(job_id=order.job_id)
-        self._pipe = pipe
+        self._pipe: Connection | None = pipe
+        self._lock = threading.Lock()
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        self._pipe.send(Progress(done, total, message))
+        _json([done, total, message])
+        self._send(Progress(done, total, message))
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:
-        self._pipe.send(Checkpoint(unit, cursor))
+        self._send(Checkpoint(str(unit), None if cursor is None else _json(cursor)))
+
+    def close(self) -> None:
+        """Hear the handler no more."""
+        with self._lock:
+            self._pipe = None
+
+    def _send(self, message: Message) -> None:
+        with self._lock:
+            if self._pipe is not None:
+                self._pipe.send(message)
 
 
 def _run(order: Order, service: Service, pipe: Connection, inbox: _Inbox) -> Message:
@@ -205,6 +222,8 @@ def _run(order: Order, service: Service, pipe: Connection, inbox: _Inbox) -> Mes
         output = service.handler(json.loads(order.input), context)
     except Exception as error:
         return Failed(_kind(service, error), traceback.format_exc())
+    finally:
+        context.close()
     return _checked(service, output)
 
 
@@ -216,10 +235,14 @@ def _kind(service: Service, error: Exception) -> str:
 
 def _checked(service: Service, output: Any) -> Message:
     try:
-        text = json.dumps(output, separators=(",", ":"), allow_nan=False)
+        text = _json(output)
     except (TypeError, ValueError, RecursionError) as error:
         return Failed("output_invalid", f"not JSON: {error}")
     problems = service.validate_output(json.loads(text))
     if problems:
         return Failed("output_invalid", "; ".join(str(problem) for problem in problems))
     return Succeeded(text)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -23,6 +23,7 @@ log = structlog.get_logger()
 HANDLER_FAILED = "handler_failed"
 DROPPED = "result_dropped"
 STRANDED = "service_not_offered"
+TURN_SECONDS = 1.0
 MOST_LATE_JOBS = 100
 """Expired jobs that one wake-up clears out of the way before it leaves the rest to the sweep."""
 STORE_RETRY_SECONDS = 0.5
@@ -42,6 +43,18 @@ class Runner:
         self._outcomes = Outcomes(store, dispatcher, settings)
         self._supervisor = Supervisor(store, self._lanes, HandlerProcess(registry))
 
+    def run_lane(self, service_name: str) -> None:
+        """Run jobs of a lane until it has none for us, or for a while; then leave the rest to a message.
+
+        Whoever frees a slot looks into the lane (Q6), so a job that found all slots taken needs no wake-up of
+        its own. Queues that share a worker take turns: a lane gives way after `TURN_SECONDS`.
+        """
+        gives_way_at = time.monotonic() + TURN_SECONDS
+        while (job_id := self.run_next(service_name)) is not None:
+            if time.monotonic() >= gives_way_at:
+                self._dispatcher.handle(job_id)
+                return
+
     def run_next(self, service_name: str) -> str | None:
         """Run the next job of a lane; its id, or None when there is none to run now (Q6)."""
         try:
@@ -56,7 +69,7 @@ class Runner:
         return lease.job.id
 
     def _lease(self, service: Service) -> Lease | None:
-        owner, missed = secrets.token_hex(8), False
+        owner = secrets.token_hex(8)
         for _ in range(MOST_LATE_JOBS):
             head = self._lanes.next(service.name, 1)
             if not head:
@@ -67,11 +80,8 @@ class Runner:
                 return lease
             if lease == "late":
                 self._expire(job_id)
-            elif lease == "full" and missed:
+            elif lease == "full":  # Whoever frees a slot looks into the lane.
                 return None
-            elif lease == "full":  # Whoever frees a slot from now on sees the note; one may be free already.
-                self._lanes.note_missed(service)
-                missed = True
         return None
 
     def _expire(self, job_id: str) -> None:
@@ -84,41 +94,47 @@ class Runner:
             report = self._supervisor.watch(
                 lease, self._order(service, lease), stall_seconds=service.stall_seconds
             )
-        except BaseException:
-            self._until_stored(job, self._outcomes.hand_back)
+        except BaseException as error:
+            self._until_stored(job, self._give_up(service, error))
             raise
         self._until_stored(report.job, lambda job: self._record(service, job, report))
-        duration = report.seconds if isinstance(report.end, Succeeded) else None
-        if self._lanes.freed(service, duration):
-            self._dispatcher.handle(job.id)
+        if isinstance(report.end, Succeeded):
+            self._lanes.learn(service, report.seconds)
+
+    def _give_up(self, service: Service, error: BaseException) -> Callable[[Job], bool]:
+        """Choose what becomes of a job whose watch broke off: only what is not its fault costs no start."""
+        if isinstance(error, Exception) and not isinstance(error, StoreUnavailable):
+            return lambda job: self._outcomes.interrupted(job, service)
+        return self._outcomes.hand_back
 
     def _order(self, service: Service, lease: Lease) -> Order:
         job = lease.job
-        units, cursors = self._store.work(job.id) if job.starts > 1 else (frozenset(), {})
+        units, cursors = self._store.work(job.id)
         return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, units, cursors)
 
     def _record(self, service: Service, job: Job, report: Report) -> bool:
-        """Make the one move that a report asks for; False when the lease was lost meanwhile."""
+        """Make the one move that a report asks for; False when the job changed meanwhile."""
         match report.end:
             case Succeeded(output):
                 return self._outcomes.output(job, output, report.progress)
             case Failed(kind, detail):
                 log.error(HANDLER_FAILED, job_id=job.id, kind=kind, detail=detail)
-                return self._fail(service, job, kind)
+                return self._fail(service, job, kind, report)
             case End.TIMED_OUT:
-                return self._outcomes.fail(job, ErrorCode.TIMEOUT)
+                return self._outcomes.fail(job, ErrorCode.TIMEOUT, report.progress)
             case End.DIED | End.STALLED:
                 return self._outcomes.interrupted(job, service)
             case End.CANCELLED:
-                return self._outcomes.cancel(job)
-            case End.LOST:
-                return False
+                return self._outcomes.cancel(job, report.progress)
+            case End.LOST:  # Whoever has the lease now decides; the sweep does if nobody has.
+                log.warning(DROPPED, job_id=job.id)
+                return True
 
-    def _fail(self, service: Service, job: Job, kind: str) -> bool:
+    def _fail(self, service: Service, job: Job, kind: str, report: Report) -> bool:
         if kind == "transient":
             return self._outcomes.retry(job, service)
         code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
-        return self._outcomes.fail(job, code)
+        return self._outcomes.fail(job, code, report.progress)
 
     def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:
         """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.

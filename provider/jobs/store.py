@@ -81,19 +81,22 @@ class JobStore:
 
     # Records
 
-    def create(self, job_id: str, draft: Draft) -> Job | None:
-        """Write a job in place of its reservation, or give the one that was; None without a reservation."""
+    def create(self, job_id: str, draft: Draft, *, concurrency: int) -> tuple[Job, bool] | None:
+        """Write a job in place of its reservation, or give the one that was; None without a reservation.
+
+        The second value tells whether a worker may be idle and has to be woken.
+        """
         service = keys.split(job_id)[0]
         self._announce(service)
-        record = self.scripts(
+        answer = self.scripts(
             "create",
             [keys.job(job_id), keys.index(service), keys.lane(service), keys.due(service)]
-            + [keys.reserved(service)],
+            + [keys.reserved(service), keys.slots(service)],
             [job_id, draft.status.value, draft.status.code * INDEX_STEP, int(draft.window_seconds * 1000)]
-            + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000)]
+            + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000), concurrency]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
-        return job_from_flat(job_id, record) if record else None
+        return (job_from_flat(job_id, answer[1]), bool(answer[0])) if answer else None
 
     def _announce(self, service: str) -> None:
         """List the service once per process, before its first job, so that stranded jobs are found (Q7)."""
@@ -181,9 +184,10 @@ class JobStore:
         return [job_from_hash(i, record) for i, record in zip(job_ids, records, strict=True) if record]
 
     def look_later(self, job: Job, seconds: float) -> None:
-        """Put the sweep's next look at a job off, if it has one at all."""
+        """Put the sweep's next look at a job off, if it has one at all and none later."""
         with reaching_redis():
-            self.client.zadd(keys.due(job.service), {job.id: self.now_ms() + seconds * 1000}, xx=True)
+            due = {job.id: self.now_ms() + seconds * 1000}
+            self.client.zadd(keys.due(job.service), due, xx=True, gt=True)
 
     def forget(self, job: Job) -> bool:
         """Delete a finished job with all it left (J15)."""
@@ -192,10 +196,10 @@ class JobStore:
 
     # Units of work
 
-    def checkpoint(self, job_id: str, owner: str, unit: str, cursor: Any) -> bool:
-        """Complete a unit, or with a cursor note where it stands (R5); False when the lease is lost."""
-        text = "" if cursor is None else json.dumps(cursor, separators=(",", ":"))
-        answer = self.scripts("checkpoint", [keys.job(job_id), keys.work(job_id)], [owner, unit, text])
+    def checkpoint(self, job_id: str, owner: str, unit: str, cursor: str | None) -> bool:
+        """Complete a unit, or note its cursor (JSON text, R5); False when the lease is lost."""
+        args = [owner, unit, cursor or ""]
+        answer = self.scripts("checkpoint", [keys.job(job_id), keys.work(job_id)], args)
         return bool(answer)
 
     def work(self, job_id: str) -> tuple[frozenset[str], dict[str, Any]]:

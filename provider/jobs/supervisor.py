@@ -130,7 +130,7 @@ class Supervisor:
         self._process.stop()
         ends_at = time.monotonic() + STOP_GRACE_SECONDS
         try:
-            while pipe.poll(max(0.0, ends_at - time.monotonic())):
+            while (left := ends_at - time.monotonic()) > 0 and pipe.poll(left):
                 if isinstance(pipe.recv(), Succeeded | Failed):
                     return
         except (EOFError, OSError):
