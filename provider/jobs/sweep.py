@@ -49,6 +49,10 @@ class _Now:
         past = self.ledger is not None and self.ledger.latest_ledger > job.terms.expiration_ledger
         return past or self.ms >= job.expires_at_ms
 
+    def is_payable(self, job: Job) -> bool:
+        """The chain would still take the payment."""
+        return self.ledger is not None and self.ledger.latest_ledger <= job.terms.expiration_ledger
+
 
 class Sweep:
     """One pass over everything that is due."""
@@ -101,7 +105,7 @@ class Sweep:
 
     def _rules(self) -> tuple[tuple[Callable[[Job, _Now], bool], Callable[[Job, Service | None], None]], ...]:
         return (
-            (_is_over, self.forget),
+            (self._is_past_retention, self.forget),
             (self._is_silent, self.give_up_settlement),
             (_is_too_late, self.expire),
             (_has_lost_its_worker, self.requeue),
@@ -110,6 +114,11 @@ class Sweep:
         )
 
     # Which action applies
+
+    def _is_past_retention(self, job: Job, now: _Now) -> bool:
+        """Finished long ago; a job that finished since it was found due is not, nor one still payable."""
+        kept_until = (job.finished_at_ms or 0) + self._settings.retention_seconds * 1000
+        return job.is_final and now.ms >= kept_until and not now.is_payable(job)
 
     def _is_silent(self, job: Job, now: _Now) -> bool:
         allowed = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
@@ -157,10 +166,6 @@ class Sweep:
         for job_id in self._lanes.next(name, min(waiting, service.concurrency - busy)):
             self._dispatcher.handle(job_id)
             report.woken += 1
-
-
-def _is_over(job: Job, now: _Now) -> bool:
-    return job.is_final
 
 
 def _is_too_late(job: Job, now: _Now) -> bool:
