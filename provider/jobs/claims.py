@@ -78,10 +78,16 @@ class ClaimDesk:
             if bound not in (None, purchase.digest):
                 raise IdentifierMismatch
         earlier = self._claims.find(purchase.digest)
-        if earlier is None:
-            return self._claim(purchase, value())
-        job = self._replay(purchase, earlier, value)
-        return job or self._claim(purchase, value(), job_id=earlier.job)
+        job = self._replay(purchase, earlier, value) if earlier else None
+        if job is not None:
+            return job
+        try:
+            return self._claim(purchase, value(), job_id=earlier.job if earlier else None)
+        except PaymentRejected:
+            job = self._claimed_meanwhile(purchase, value)
+            if job is None:
+                raise
+            return job
 
     # The same payment again (J3)
 
@@ -104,6 +110,14 @@ class ClaimDesk:
                 raise PaymentMismatch("This payment was used for a job that is deleted by now.") from None
         return None
 
+    def _claimed_meanwhile(self, purchase: Purchase, value: Value) -> Job | None:
+        """Give the job that another call made of the payment while this one was judged.
+
+        Its settlement may be why the facilitator refused, and a 402 would have the buyer sign again (H4).
+        """
+        earlier = self._claims.find(purchase.digest)
+        return self._replay(purchase, earlier, value) if earlier else None
+
     def _refuse_strangers(self, purchase: Purchase) -> None:
         if purchase.proof is None or not verify_proof(
             purchase.proof,
@@ -122,19 +136,18 @@ class ClaimDesk:
         problems = service.validate_input(value)
         if problems:
             raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
-        now = self._clock.read()
+        now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
         checked = self._check(purchase.payload, offer, now)
-        draft = self._draft(purchase, value, offer, checked, now)
         job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
         self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
         try:
             self._verify(purchase.payload, offer)
+            draft = self._draft(purchase, value, offer, checked, now, time.monotonic() - read_at)
             job = self._record(purchase, value, job_id, draft)
         except BaseException:
             self._lanes.release(job_id)
             raise
-        self._dispatch(job)
         return job
 
     def _check(
@@ -167,11 +180,14 @@ class ClaimDesk:
         return job or self._write(purchase.service, taken.job, draft)
 
     def _write(self, service: Service, job_id: str, draft: Draft) -> Job:
-        """Write the record, once; the reservation is taken again if it ran out meanwhile."""
-        job = self._store.create(job_id, draft)
-        while job is None:
+        """Write the record, once, and wake who is next; the reservation is taken again if it ran out."""
+        while (written := self._store.create(job_id, draft, concurrency=service.concurrency)) is None:
             self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
-            job = self._store.create(job_id, draft)
+        job, worker_idle = written
+        if job.status is Status.PENDING:
+            self._dispatcher.settle(job.id)
+        elif job.status is Status.QUEUED and worker_idle:
+            self._dispatcher.handle(job.id)
         return job
 
     def _draft(
@@ -181,12 +197,14 @@ class ClaimDesk:
         offer: PaymentRequirements,
         checked: CheckedPayment,
         now: LedgerTime | None,
+        verify_seconds: float,
     ) -> Draft:
+        """Write down the job; the time its payment took to verify has gone off what is left to work (S2)."""
         service, margin = purchase.service, self._settings.settle_margin_seconds
         upfront = service.charge is ChargePolicy.UPFRONT
         window = max(1.0, service.max_timeout_seconds - margin)
         if now is not None:
-            window = min(window, now.seconds_until(checked.expiration_ledger) - margin)
+            window = min(window, now.seconds_until(checked.expiration_ledger) - verify_seconds - margin)
         wire = [dump_payload(purchase.payload), dump_requirements(offer)]
         return Draft(
             status=Status.PENDING if upfront else Status.QUEUED,
@@ -217,9 +235,3 @@ class ClaimDesk:
             room = service.max_timeout_seconds - self._settings.settle_margin_seconds
             most_wait = min(most_wait, room - service.timeout_seconds)
         self._lanes.reserve(service, job_id, seconds=seconds, most_wait_seconds=max(0.0, most_wait))
-
-    def _dispatch(self, job: Job) -> None:
-        if job.status is Status.PENDING:
-            self._dispatcher.settle(job.id)
-        elif job.status is Status.QUEUED:
-            self._dispatcher.handle(job.id)

@@ -1,5 +1,6 @@
 #!lua
 -- Keep a place in the lane while a payment is verified, if the lane admits one more (Q2, Q3).
+-- A place that the job has already is not counted against it: it is kept for longer.
 --
 -- KEYS  1 reserved · 2 index · 3 slots · 4 pace
 -- ARGV  1 job id · 2 ms the place is kept (0: only ask) · 3 max queued · 4 max wait (ms) · 5 concurrency
@@ -11,6 +12,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local taken = redis.call('ZCARD', KEYS[1])
   + redis.call('ZCOUNT', KEYS[2], ARGV[7], ARGV[8])
   + redis.call('ZCOUNT', KEYS[2], ARGV[9], ARGV[10])
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then taken = taken - 1 end
 local concurrency = tonumber(ARGV[5])
 local average = tonumber(redis.call('HGET', KEYS[4], 'average_ms') or ARGV[6])
 local ahead = taken + redis.call('ZCARD', KEYS[3])
