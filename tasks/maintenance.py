@@ -16,8 +16,8 @@ def sweep_jobs() -> None:
 @app.task(name="tasks.maintenance.reconcile")
 def reconcile_jobs() -> None:
     """Decide uncertain payments from the chain (§10)."""
-    if reconciler() is not None:
-        reconciler().run()
+    if (decider := reconciler()) is not None:
+        decider.run()
 
 
 @worker_ready.connect

@@ -1,12 +1,13 @@
 """The domain objects of a worker process, built when they are first used (so after the pool forked)."""
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
 from provider.jobs.durability import Durability
 from provider.jobs.ledgercache import LedgerCache
+from provider.jobs.reconcile import Reconciler
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore, connect
@@ -60,5 +61,11 @@ def sweep() -> Sweep:
 
 
 @cache
-def reconciler() -> Any:
-    return None
+def reconciler() -> Reconciler | None:
+    """Give the reconciler; None when no Stellar RPC is configured."""
+    return reconciler_by(settings.stellar_rpc_urls) if settings.stellar_rpc_urls else None
+
+
+def reconciler_by(urls: Sequence[str]) -> Reconciler:
+    """Build a reconciler that asks these RPCs: the first decides, the others must agree (§10)."""
+    return Reconciler(store(), [StellarRpc(url) for url in urls], settler(), settings)
