@@ -17,6 +17,7 @@ METHODS = (
     "simulateTransaction",
     "sendTransaction",
     "getTransaction",
+    "getTransactions",
     "getEvents",
 )
 

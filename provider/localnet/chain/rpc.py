@@ -9,7 +9,7 @@ from typing import Any
 
 from stellar_sdk import xdr
 
-from provider.localnet.chain import events, simulation, wire
+from provider.localnet.chain import events, listing, simulation, wire
 from provider.localnet.chain.envelope import Envelope, MalformedEnvelope
 from provider.localnet.chain.errors import (
     BrokenConnection,
@@ -40,6 +40,7 @@ class Rpc:
             "simulateTransaction": self._simulate_transaction,
             "sendTransaction": self._send_transaction,
             "getTransaction": self._get_transaction,
+            "getTransactions": self._get_transactions,
             "getEvents": self._get_events,
         }
 
@@ -184,6 +185,9 @@ class Rpc:
         if found is None or not view.oldest.sequence <= found.ledger <= view.latest.sequence:
             return reply
         return {**reply, **wire.applied(found, self.state.ledger(found.ledger))}
+
+    def _get_transactions(self, params: Json, view: wire.View) -> Json:
+        return listing.transactions(self.state, params, view)
 
     def _get_events(self, params: Json, view: wire.View) -> Json:
         query = events.parse(params)
