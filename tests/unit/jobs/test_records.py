@@ -38,9 +38,7 @@ def test_a_receipt_comes_back_as_it_went(record: dict[str, str], receipt: Receip
     assert job_from_hash(JOB, {**record, "receipt": dump_receipt(receipt)}).receipt == receipt
 
 
-def test_a_new_record_has_defaults_for_all_that_is_not_known_yet(
-    record: dict[str, str], terms: Terms
-) -> None:
+def test_a_new_record_has_defaults_for_what_is_not_known_yet(record: dict[str, str], terms: Terms) -> None:
     """Absent fields are absent, not empty."""
     job = job_from_hash(JOB, record)
     assert (job.status, job.terms, job.starts, job.output) == (Status.QUEUED, terms, 0, None)
