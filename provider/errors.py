@@ -140,7 +140,7 @@ class PaymentRejected(PaymentRequired):
 
 
 class HeaderTooLarge(ProviderError):
-    """A payment header would be larger than 8 KB, which proxies cut off; shorten what the service declares."""
+    """A payment header would be larger than 8 KB, which proxies cut off; declare less."""
 
     code = "header_too_large"
 

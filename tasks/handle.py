@@ -1,4 +1,4 @@
-"""Queue `handle.<service>`: run the next job of a lane."""
+"""Queue `handle.<service>`: run the next jobs of a lane."""
 
 from provider.jobs import keys
 from tasks.app import app
@@ -7,5 +7,5 @@ from tasks.parts import runner
 
 @app.task(name="tasks.handle.handle_job")
 def handle_job(job_id: str) -> None:
-    """Run the lane's next job; the one named is a hint (Q6)."""
-    runner().run_next(keys.split(job_id)[0])
+    """Run the lane's next jobs; the one named is a hint (Q6)."""
+    runner().run_lane(keys.split(job_id)[0])

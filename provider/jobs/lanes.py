@@ -112,15 +112,7 @@ class Lanes:
         with reaching_redis():
             return list(self._client.zrange(keys.lane(service_name), 0, count - 1))  # type: ignore[arg-type]
 
-    # Pace and wake-ups
-
-    def note_missed(self, service: Service) -> None:
-        """Note that a wake-up found the lane full, so that whoever frees a slot sends another (Q6)."""
-        with reaching_redis():
-            self._client.hincrby(keys.pace(service.name), "missed", 1)
-
-    def freed(self, service: Service, duration_seconds: float | None) -> bool:
-        """Learn a handler's duration; tell whether a wake-up is owed to the lane (Q6)."""
-        duration = "" if duration_seconds is None else int(duration_seconds * 1000)
+    def learn(self, service: Service, duration_seconds: float) -> None:
+        """Learn how long the service's handler takes (Q2)."""
         seed = int(service.seed_seconds * 1000)
-        return bool(self._scripts("pace", [keys.pace(service.name)], [duration, seed, PACE_WEIGHT]))
+        self._scripts("pace", [keys.pace(service.name)], [int(duration_seconds * 1000), seed, PACE_WEIGHT])
