@@ -1,0 +1,1 @@
+"""Measurements, side by side in one run: `make bench` (figures and what limits them: bench/README.md)."""
