@@ -1,0 +1,262 @@
+"""A chain, a store and claims whose settlement nobody knows: what the reconciler is for."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
+
+from config.settings import TESTNET, USDC, Settings
+from provider.chain.rpc import StellarRpc
+from provider.jobs import keys
+from provider.jobs.durability import Durability
+from provider.jobs.models import Draft, Job, Status, Terms
+from provider.jobs.reconcile import Reconciler, ReconcileReport
+from provider.jobs.settler import Settler
+from provider.jobs.store import JobStore, connect
+from provider.localnet.chain.faults import Faults
+from provider.localnet.chain.model import ChainConfig
+from provider.localnet.chain.rpc import Rpc
+from provider.localnet.chain.server import ChainServer
+from provider.localnet.chain.state import ChainState
+from provider.payments.facilitator import FacilitatorClient
+from provider.payments.models import PaymentPayload, PaymentRequirements
+from provider.payments.payload import claim_digest, identify_payment
+from provider.services import ChargePolicy
+from tests.support.jobs import Wakeups
+from tests.support.payments import PASSPHRASES, signed_payment
+
+PRICE = 500_000
+VALID_LEDGERS = 12
+WINDOW = 17_279
+"""For so many ledgers after the claim an unused nonce proves that nothing was paid (standard §10)."""
+
+
+class CountingRpc(StellarRpc):
+    """An RPC client that counts what it asks, by method."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, timeout_seconds=5)
+        self.asked: Counter[str] = Counter()
+
+    def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.asked[method] += 1
+        return super().call(method, params)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job whose payment is uncertain, and that payment."""
+
+    job: Job
+    payment: PaymentPayload
+
+    @property
+    def id(self) -> str:
+        return self.job.id
+
+    @property
+    def nonce(self) -> int:
+        return self.job.terms.nonce
+
+
+@dataclass
+class Scene:
+    """Everything around a reconciler; `rpcs` are the views that it has of the one chain."""
+
+    state: ChainState
+    servers: Sequence[ChainServer]
+    redis_url: str
+    buyer: Keypair = field(default_factory=Keypair.random)
+    seller: Keypair = field(default_factory=Keypair.random)
+    submitter: Keypair = field(default_factory=Keypair.random)
+    wakeups: Wakeups = field(default_factory=Wakeups)
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 1_000_000)))
+
+    def __post_init__(self) -> None:
+        self.own = Rpc(self.state, Faults())
+        for keypair in (self.buyer, self.seller, self.submitter):
+            self.state.fund(keypair.public_key, "1000")
+
+    @cached_property
+    def settings(self) -> Settings:
+        return Settings(pay_to=self.seller.public_key, asset=USDC[TESTNET], redis_url=self.redis_url)
+
+    @cached_property
+    def store(self) -> JobStore:
+        return JobStore(connect(self.redis_url))
+
+    @property
+    def redis(self) -> "Redis":
+        return self.store.client
+
+    @cached_property
+    def settler(self) -> Settler:
+        client = FacilitatorClient("http://127.0.0.1:9")
+        durability = Durability(self.redis, timeout_ms=1000)
+        return Settler(self.store, client, durability, self.wakeups, self.settings)
+
+    @cached_property
+    def rpcs(self) -> list[CountingRpc]:
+        return [CountingRpc(server.url) for server in self.servers]
+
+    @property
+    def asked(self) -> Counter[str]:
+        return self.rpcs[0].asked
+
+    @property
+    def faults(self) -> Faults:
+        return self.servers[0].faults
+
+    @property
+    def ledger(self) -> int:
+        return self.state.latest.sequence
+
+    # The reconciler
+
+    def reconcile(self, *, rpcs: int = 1, **options: Any) -> ReconcileReport:
+        return Reconciler(self.store, self.rpcs[:rpcs], self.settler, self.settings).run(**options)
+
+    def decide(self, claim: Claim, **options: Any) -> tuple[str, str]:
+        """Reconcile everything, and give the verdict on one job with its reason."""
+        decisions = {decision.job_id: decision for decision in self.reconcile(**options).decisions}
+        return decisions[claim.id].verdict.value, decisions[claim.id].reason
+
+    def job(self, claim: Claim) -> Job:
+        return self.store.get(claim.id)
+
+    # Claims
+
+    def sign(self, payer: Keypair | None = None, **options: Any) -> PaymentPayload:
+        offer = PaymentRequirements(
+            TESTNET,
+            USDC[TESTNET],
+            options.pop("amount", PRICE),
+            options.pop("pay_to", self.seller.public_key),
+            60,
+        )
+        expiration = options.pop("expiration", self.ledger + VALID_LEDGERS)
+        return signed_payment(offer, payer or self.buyer, expiration, **options)
+
+    def claim(self, charge: ChargePolicy = ChargePolicy.ON_SUCCESS, **options: Any) -> Claim:
+        """Make a job whose settlement was begun and never answered.
+
+        `hint` is the hash that the facilitator named, `claim_ledger` None means that the clock was away,
+        `output` False that it got lost; `service`, `token` and those of `sign` may be given, too.
+        """
+        hint, output = options.pop("hint", ""), options.pop("output", True)
+        claim_ledger = options.pop("claim_ledger", self.ledger)
+        service = options.pop("service", "after" if charge is ChargePolicy.ON_SUCCESS else "before")
+        expiration = options.setdefault("expiration", self.ledger + VALID_LEDGERS)
+        payment = options.pop("payment", None) or self.sign(**options)
+        terms = _terms(payment, charge, expiration, claim_ledger)
+        job = self._running(service, terms, output)
+        begun = self.store.begin_settlement(job, "settler", give_up_seconds=60)
+        assert begun is not None
+        note = {"settlement": f'{{"reason":"no_answer_in_time","transaction":"{hint}"}}'}
+        assert self.store.move(self.store.get(job.id), Status.PAYMENT_UNCERTAIN, note)
+        return Claim(self.store.get(job.id), payment)
+
+    def _running(self, service: str, terms: Terms, output: bool) -> Job:
+        job_id = f"{service}.{next(self.numbers):032x}"
+        self.redis.zadd(keys.reserved(service), {job_id: 2**52})
+        upfront = terms.charge is ChargePolicy.UPFRONT
+        status = Status.PENDING if upfront else Status.QUEUED
+        draft = Draft(status, terms, "{}", "[]", 0 if upfront else 50, 120, 60)
+        created = self.store.create(job_id, draft, concurrency=1)
+        assert created is not None
+        job = created[0]
+        if upfront:
+            return job
+        self.store.move(job, Status.RUNNING, {"output": '{"a":1}'} if output else {})
+        return self.store.get(job.id)
+
+    # What happens on the chain
+
+    def build(self, payment: PaymentPayload, source: Keypair | None = None) -> Any:
+        """Build the transaction that a facilitator (or anybody) makes of a payment."""
+        source = source or self.submitter
+        known = self.state.account(source.public_key)
+        assert known is not None
+        signed = TransactionEnvelope.from_xdr(payment.transaction, PASSPHRASES[TESTNET])
+        found = self.own.call("simulateTransaction", {"transaction": payment.transaction})
+        assert "error" not in found, found["error"]
+        data = xdr.SorobanTransactionData.from_xdr(found["transactionData"])
+        call = signed.transaction.operations[0]
+        account = Account(source.public_key, known.sequence)
+        builder = TransactionBuilder(account, PASSPHRASES[TESTNET], base_fee=100).add_time_bounds(0, 0)
+        envelope = builder.append_operation(call).set_soroban_data(data).build()
+        envelope.sign(source)
+        return envelope
+
+    def send(self, envelope: Any, *, fails: bool = False) -> str:
+        """Submit a transaction, close the ledger, and return the hash."""
+        if fails:
+            self.own.faults.add("fail_next")
+        sent = self.own.call("sendTransaction", {"transaction": envelope.to_xdr()})
+        assert sent["status"] == "PENDING", sent
+        self.state.close()
+        return str(sent["hash"])
+
+    def land(self, payment: PaymentPayload, source: Keypair | None = None) -> str:
+        """Have a payment settled in the next ledger."""
+        return self.send(self.build(payment, source))
+
+    def land_all(self, payments: Sequence[PaymentPayload]) -> list[str]:
+        """Have many payments settled in one ledger, each by a submitter of its own."""
+        hashes = []
+        for payment in payments:
+            source = Keypair.random()
+            self.state.fund(source.public_key)
+            envelope = self.build(payment, source)
+            hashes.append(self.own.call("sendTransaction", {"transaction": envelope.to_xdr()})["hash"])
+        self.state.close()
+        return hashes
+
+    def expire(self) -> None:
+        """Let all payments of now run out."""
+        self.state.close(VALID_LEDGERS + 1)
+
+    def rewrite_event(self, change: Any) -> None:
+        """Change the event of the last transaction, to play another token or a newer protocol."""
+        event = self.state.applied[-1].events[0].body.v0
+        assert event is not None
+        change(event)
+
+    def received(self) -> int:
+        """Atomic units that came from the buyer."""
+        return sum(item.amount for item in self.state.transfers if item.recipient == self.seller.public_key)
+
+
+def _terms(payment: PaymentPayload, charge: ChargePolicy, expiration: int, claim_ledger: int | None) -> Terms:
+    identity = identify_payment(payment)
+    return Terms(
+        charge=charge,
+        network=identity.network,
+        asset=identity.asset,
+        payer=identity.payer,
+        pay_to=payment.accepted.pay_to,
+        amount=payment.accepted.amount,
+        nonce=identity.nonce,
+        expiration_ledger=expiration,
+        claim_ledger=claim_ledger,
+        max_timeout_seconds=60,
+        claim=claim_digest(identity.network, identity.asset, identity.payer, identity.nonce),
+    )
+
+
+@contextmanager
+def running_scene(redis_url: str, certificates: Path, **config: Any) -> Iterator[Scene]:
+    """Open a scene on an empty Redis; two RPCs serve the same chain, each with faults of its own."""
+    state = ChainState(ChainConfig(manual=True, **config))
+    servers = [ChainServer(state, tls_port=None, data_dir=certificates).start() for _ in range(2)]
+    try:
+        yield Scene(state, servers, redis_url)
+    finally:
+        for server in servers:
+            server.stop()
