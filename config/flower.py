@@ -2,10 +2,11 @@
 
 Flower shows every task to whoever may open it, so without a password it does not start (standard §14).
 The password comes from the environment: a command line can be read by every user of the machine.
+Tornado takes every name in this file that it has an option for, `logging` among them.
 """
 
-import logging
 import os
+from logging import CRITICAL, getLogger
 
 from celery import current_app
 
@@ -21,4 +22,4 @@ max_tasks = 2000
 purge_offline_workers = 600
 enable_events = False  # Workers send their events anyway, and take no orders (config/celery.py).
 # Its questions at start are among those orders, and go unanswered.
-logging.getLogger("flower.inspector").setLevel(logging.CRITICAL)
+getLogger("flower.inspector").setLevel(CRITICAL)

@@ -51,7 +51,9 @@ def describe(error: ValidationError) -> Iterator[FieldProblem]:
     error = best_match([error]) or error  # Of alternatives, what failed in the closest one.
     path = list(error.absolute_path)
     if error.validator == "required":
-        missing = (name for name in error.validator_value if name not in error.instance)
+        required: Any = error.validator_value
+        given: Any = error.instance
+        missing = (name for name in required if name not in given)
         yield from (FieldProblem(pointer([*path, name]), "is required") for name in missing)
     else:
         yield FieldProblem(pointer(path), _message(error))
@@ -59,18 +61,21 @@ def describe(error: ValidationError) -> Iterator[FieldProblem]:
 
 def _message(error: ValidationError) -> str:
     expected: Any = error.validator_value
-    if error.validator == "type":
+    rule: Any = error.validator  # None, too, where a schema is just `false`.
+    if rule == "type":
         types = [expected] if isinstance(expected, str) else expected
         return f"must be of type {' or '.join(types)}"
-    if error.validator == "additionalProperties":
-        return f"has unknown properties: {_listed(_unknown(error.instance, error.schema))}"
-    if error.validator is None:
+    if rule == "additionalProperties":
+        return f"has unknown properties: {_listed(_unknown(error))}"
+    if rule is None:
         return "is not allowed"
-    template = _MESSAGES.get(error.validator, f"breaks the rule {error.validator!r} of the schema")
+    template = _MESSAGES.get(rule, f"breaks the rule {rule!r} of the schema")
     return template.format(shortened(json.dumps(expected, ensure_ascii=False)))
 
 
-def _unknown(instance: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+def _unknown(error: ValidationError) -> list[str]:
+    instance: Any = error.instance
+    schema: Any = error.schema
     patterns = schema.get("patternProperties", {})
     known = schema.get("properties", {})
     return [name for name in instance if name not in known and not any(re.search(p, name) for p in patterns)]

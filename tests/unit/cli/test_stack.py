@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,8 @@ def test_flower_starts_with_passwords() -> None:
 
 def _flower_config(value: str) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "FLOWER_BASIC_AUTH": value}
-    command = [sys.executable, "-m", "config.flower"]
+    read = "import flower.options, sys, tornado.options; tornado.options.parse_config_file(sys.argv[1])"
+    command = [sys.executable, "-c", read, str(files("config") / "flower.py")]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
 
 
