@@ -87,6 +87,7 @@ class StellarRpc:
     def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make one JSON-RPC 2.0 call and return its result object."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._local.calls = self.calls + 1
         try:
             answer = self._session.post(self.url, json=request, timeout=self._timeout, allow_redirects=False)
             answer.raise_for_status()
@@ -94,6 +95,11 @@ class StellarRpc:
         except (requests.RequestException, ValueError) as error:
             raise RpcUnreachable(f"{method}: {type(error).__name__}") from error
         return _result(method, body)
+
+    @property
+    def calls(self) -> int:
+        """Count the calls that this thread made."""
+        return getattr(self._local, "calls", 0)
 
     @property
     def _session(self) -> requests.Session:

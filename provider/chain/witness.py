@@ -50,7 +50,7 @@ class Witness:
 
     def __init__(self, rpc: StellarRpc, passphrase: str) -> None:
         self.rpc = rpc
-        self.calls = 0
+        self._calls_before = rpc.calls
         self._passphrase = passphrase
         self._proof_ledgers = MIN_TEMPORARY_TTL - 1
         self._lost: RpcUnreachable | None = None
@@ -58,11 +58,15 @@ class Witness:
         self._health: Health | None = None
         self._asked_health = False
 
+    @property
+    def calls(self) -> int:
+        """Count the calls made so far."""
+        return self.rpc.calls - self._calls_before
+
     def ask(self, call: Callable[[], T]) -> T:
         """Make a call, unless one before found nobody there."""
         if self._lost is not None:
             raise self._lost
-        self.calls += 1
         try:
             return call()
         except RpcUnreachable as error:
