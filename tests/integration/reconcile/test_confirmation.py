@@ -1,0 +1,139 @@
+"""Settled claims are confirmed in the background, and a contradiction is told loudly (issue 3)."""
+
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from provider.jobs import keys
+from provider.jobs.confirm import CONTRADICTION
+from provider.jobs.cursors import CONTRADICTIONS, Cursors
+from provider.jobs.models import Status
+from provider.services import ChargePolicy
+from tests.support.reconciling import VALID_LEDGERS, Claim, Scene
+
+
+@pytest.fixture
+def settled(scene: Scene) -> Any:
+    """Make a job that the facilitator called settled, or refused, whose payment has expired by the clock."""
+
+    def make(*, paid: bool = True, **options: Any) -> Claim:
+        claim = scene.claim(**options)
+        if paid:
+            scene.settler.record_paid(claim.id, "ab" * 32)
+        else:
+            scene.settler.record_unpaid(claim.id, "invalid_exact_stellar_payload_simulation_failed")
+        scene.redis.hset(keys.job(claim.id), "expires_at_ms", scene.store.now_ms())
+        return claim
+
+    return make
+
+
+def test_a_settled_claim_that_landed_is_confirmed_once(scene: Scene, settled: Any) -> None:
+    claim = settled()
+    scene.land(claim.payment)
+    scene.expire()
+    report = scene.reconcile()
+    assert (report.confirmed, report.contradictions, report.rpc_calls) == (1, [], 2)
+    assert scene.reconcile().rpc_calls == 0
+
+
+@pytest.mark.parametrize("charge", list(ChargePolicy))
+def test_a_success_that_never_landed_is_told_and_decides_nothing(
+    scene: Scene, settled: Any, charge: ChargePolicy
+) -> None:
+    claim = settled(charge=charge)
+    before = scene.job(claim)
+    scene.expire()
+    with capture_logs() as logs:
+        report = scene.reconcile()
+    assert [found.job_id for found in report.contradictions] == [claim.id]
+    loud = [entry for entry in logs if entry["event"] == CONTRADICTION]
+    assert [(entry["log_level"], entry["job_id"]) for entry in loud] == [("error", claim.id)]
+    assert scene.job(claim) == before
+
+
+def test_a_refusal_that_landed_is_told_too(scene: Scene, settled: Any) -> None:
+    """The buyer was charged for a job that says it is not: he is owed money."""
+    claim = settled(paid=False)
+    tx_hash = scene.land(claim.payment)
+    scene.expire()
+    assert [found.transaction for found in scene.reconcile().contradictions] == [tx_hash]
+    assert scene.job(claim).status is Status.FAILED
+
+
+def test_a_refused_payment_whose_nonce_was_used_otherwise_is_no_contradiction(
+    scene: Scene, settled: Any
+) -> None:
+    claim = settled(paid=False)
+    scene.land(scene.sign(nonce=claim.nonce, amount=1))
+    scene.expire()
+    assert scene.reconcile().contradictions == []
+
+
+def test_contradictions_are_counted_for_metrics(scene: Scene, settled: Any) -> None:
+    settled(), settled()
+    scene.expire()
+    scene.reconcile()
+    settled(expiration=scene.ledger + VALID_LEDGERS)
+    scene.expire()
+    scene.reconcile()
+    stats = Cursors(scene.store).stats()
+    assert stats.contradictions == int(scene.redis.hget(keys.RECONCILE_CURSOR, CONTRADICTIONS) or 0) == 3
+    assert stats.ran_at_ms is not None
+
+
+def test_a_second_rpc_must_agree_before_it_is_told(scene: Scene, settled: Any) -> None:
+    settled()
+    scene.expire()
+    scene.servers[1].faults.add("rpc_down")
+    assert scene.reconcile(rpcs=2).contradictions == []
+
+
+def test_jobs_whose_payment_has_not_expired_wait(scene: Scene) -> None:
+    claim = scene.claim()
+    scene.settler.record_paid(claim.id, "ab" * 32)
+    scene.expire()
+    assert scene.reconcile().rpc_calls == 0
+    scene.redis.hset(keys.job(claim.id), "expires_at_ms", scene.store.now_ms())
+    assert len(scene.reconcile().contradictions) == 1
+
+
+@pytest.mark.parametrize("fault", ["rpc_down", "lag"])
+def test_jobs_that_the_rpc_cannot_tell_about_yet_are_looked_at_again(
+    scene: Scene, settled: Any, fault: str
+) -> None:
+    settled()
+    scene.expire()
+    scene.faults.add(fault)
+    assert (scene.reconcile().contradictions, scene.reconcile().contradictions) == ([], [])
+    scene.faults.clear()
+    assert len(scene.reconcile().contradictions) == 1
+
+
+def test_each_of_many_is_confirmed_once_in_batches(
+    scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("provider.jobs.reconcile.CONFIRM_AT_LEAST", 4)
+    names = ["one", "two", "two", "three", "three", "three"] * 3
+    claims = [settled(service=name, expiration=scene.ledger + VALID_LEDGERS) for name in names]
+    scene.expire()
+    told = [found.job_id for _ in range(30) for found in scene.reconcile(limit=4).contradictions]
+    assert sorted(told) == sorted(claim.id for claim in claims)
+
+
+def test_a_run_for_one_job_and_a_dry_run_confirm_nothing(scene: Scene, settled: Any) -> None:
+    claim = settled()
+    scene.expire()
+    assert scene.reconcile(dry_run=True).contradictions == []
+    assert scene.reconcile(job_id=claim.id).contradictions == []
+
+
+def test_a_full_batch_of_uncertain_and_settled_jobs_costs_six_calls_at_most(
+    scene: Scene, settled: Any
+) -> None:
+    for _ in range(20):
+        scene.claim(), settled()
+    scene.land(scene.sign())
+    scene.expire()
+    assert scene.reconcile().rpc_calls <= 6
