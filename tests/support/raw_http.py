@@ -120,6 +120,18 @@ def drip(data: bytes, seconds: float, *, before: bytes = b"") -> Behave:
     return behave
 
 
+def flood(before: bytes, data: bytes) -> Behave:
+    """Send `before` and then 64 MB made of `data`, and keep the connection: who reads it all has to wait."""
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(before)
+        for _ in range(64):
+            connection.sendall(data * (1_000_000 // len(data)))
+        silence(connection)
+
+    return behave
+
+
 def reset(connection: socket.socket) -> None:
     """Close with RST, as a crashed peer does."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
