@@ -45,7 +45,7 @@ def celery_config(settings: Settings, service_names: Iterable[str]) -> dict[str,
     """Build Celery's configuration (standard C1 to C3)."""
     services = sorted(service_names)
     return {
-        "imports": ("tasks.handle", "tasks.settle", "tasks.maintenance"),
+        "imports": ("tasks.pools", "tasks.handle", "tasks.settle", "tasks.maintenance"),
         "timezone": "UTC",
         **_broker(settings),
         **_messages(),

@@ -9,7 +9,7 @@ from config.settings import Settings
 from provider.services import load_registry
 
 settings = Settings.from_env()
-registry = load_registry(settings.provider_services)
+registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
 
 app = Celery("provider")
 app.conf.update(celery_config(settings, [service.name for service in registry]))

@@ -1,5 +1,6 @@
 """The OpenAPI document, made at start from the services."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -118,9 +119,9 @@ def _free_operations() -> dict[str, Any]:
 
 
 def _standing_alone(listing: Listing, side: str) -> dict[str, Any]:
-    """Give a schema an id of its own, so that its `#/$defs/…` are not sought at the top of this document."""
+    """Give a schema an id of its own, so that its references are not sought in this document."""
     schema: Mapping[str, Any] = getattr(listing.service, f"{side}_schema")
-    return {"$id": f"{listing.url}/{side}", **schema} if "$defs" in schema else dict(schema)
+    return {"$id": f"{listing.url}/{side}", **schema} if '"$ref"' in json.dumps(schema) else dict(schema)
 
 
 def _query_parameters(listing: Listing) -> list[dict[str, Any]]:
