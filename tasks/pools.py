@@ -14,7 +14,7 @@ PREFIX = handle_queue("")
 def refuse_pools_that_cannot_stop_handlers(instance: Any, **_: Any) -> None:
     """End a worker that would run handlers in any other pool than prefork.
 
-    A job's watcher forks the handler's process. Threads must not fork, and green threads cannot be interrupted.
+    A job's watcher forks the handler's process: threads must not fork, green threads cannot be interrupted.
     """
     handles = sorted(name for name in instance.app.amqp.queues.consume_from if name.startswith(PREFIX))
     if handles and not issubclass(instance.pool_cls, TaskPool):
