@@ -126,12 +126,12 @@ def _inner(envelope: xdr.TransactionEnvelope) -> xdr.Transaction | None:
 
 def _use(transaction: xdr.Transaction, meta: str, wanted: Transfer) -> Use:
     found = [(op, entry) for op in _calls(transaction) for entry in op.auth if _is_under(entry, wanted)]
-    if len(found) != 1:
-        return Use.NONE  # Of two entries under one nonce nobody can tell which one was used.
-    operation, entry = found[0]
-    if not (_creates(meta, wanted) or _is_needed(entry, operation, transaction)):
+    used = [entry for operation, entry in found if _is_needed(entry, operation, transaction)]
+    if not used and len(found) == 1 and _creates(meta, wanted):
+        used = [found[0][1]]  # Of two entries under one nonce the meta could not tell which one it was.
+    if len(used) != 1:
         return Use.NONE
-    return Use.PAID if _is_transfer(entry.root_invocation.function.contract_fn, wanted) else Use.SPENT
+    return Use.PAID if _is_transfer(used[0].root_invocation.function.contract_fn, wanted) else Use.SPENT
 
 
 def _is_under(entry: xdr.SorobanAuthorizationEntry, wanted: Transfer) -> bool:

@@ -14,7 +14,7 @@
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
-| `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
+| `provider:cursor:reconcile` | hash | per service, how far the reconciler got; what its last run found |
 | `provider:clock` | string | the latest ledger and its close time, for a ledger's length |
 
 `S` is a service's name in braces: the hash tag that keeps all keys of one service on one node of a

@@ -129,11 +129,17 @@ def test_a_transfer_inside_another_call_is_told_by_the_meta() -> None:
     assert use_of_nonce(settled(router, [entry()], meta=meta_creating(NONCE)), wanted()) is Use.PAID
 
 
-def test_two_entries_under_one_nonce_prove_nothing() -> None:
-    """The payer signed one nonce for two calls and sends both entries; only one of them was used."""
-    cheap = entry(replace(OFFER, amount=1))
-    found = settled(transfer(OFFER, PAYER.public_key), [cheap, entry()], meta=meta_creating(NONCE))
-    assert use_of_nonce(found, wanted()) is Use.NONE
+def test_of_two_entries_under_one_nonce_that_of_the_call_was_used() -> None:
+    """The payer signed one nonce for two calls and sends both entries."""
+    cheap = replace(OFFER, amount=1)
+    for offer, expected in ((OFFER, Use.PAID), (cheap, Use.SPENT)):
+        found = settled(transfer(offer, PAYER.public_key), [entry(cheap), entry()])
+        assert use_of_nonce(found, wanted()) is expected
+
+
+def test_two_entries_under_one_nonce_inside_another_call_prove_nothing() -> None:
+    router, both = transfer(OFFER, OTHER.public_key), [entry(replace(OFFER, amount=1)), entry()]
+    assert use_of_nonce(settled(router, both, meta=meta_creating(NONCE)), wanted()) is Use.NONE
 
 
 @pytest.mark.parametrize("envelope_xdr", ["", "AAAA", base64.b64encode(b"\xff" * 400).decode()])
