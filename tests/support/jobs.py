@@ -14,6 +14,7 @@ from provider.jobs.claims import ClaimDesk
 from provider.jobs.durability import Durability
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import Job
+from provider.jobs.outcomes import Outcomes
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore, connect
@@ -120,6 +121,10 @@ class Platform:
     @cached_property
     def lanes(self) -> Lanes:
         return Lanes(self.store)
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.store, self.wakeups, self.settings)
 
     @cached_property
     def client(self) -> FacilitatorClient:

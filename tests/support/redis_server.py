@@ -28,8 +28,9 @@ def _major(binary: str) -> int:
 class RedisServer:
     """A redis-server process that tests can stop, freeze and start again on the same data."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *options: str) -> None:
         self.home = home
+        self.options = options
         self.socket = home / "redis.sock"
         self.url = f"unix://{self.socket}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -37,9 +38,8 @@ class RedisServer:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         where = ("--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.home))
-        self.process = subprocess.Popen(
-            [redis_binary(), *where, *DURABLE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        command = [redis_binary(), *where, *DURABLE, *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _wait_for(self.url)
 
     def kill(self) -> None:
@@ -62,10 +62,10 @@ def _wait_for(url: str, seconds: float = 15) -> None:
 
 
 @contextlib.contextmanager
-def running_redis() -> Iterator[RedisServer]:
+def running_redis(*options: str) -> Iterator[RedisServer]:
     """Run a server in a directory with a short path, since socket paths hold 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="redis-", dir="/tmp") as home:
-        server = RedisServer(Path(home))
+        server = RedisServer(Path(home), *options)
         server.start()
         try:
             yield server

@@ -1,0 +1,100 @@
+"""Who may enter a lane (Q2, Q3)."""
+
+import pytest
+
+from provider.errors import LaneFull
+from provider.jobs import keys
+from provider.services import Service
+from tests.support.jobs import Platform, service
+from tests.support.racing import race
+from tests.support.timetravel import pass_time
+
+
+@pytest.fixture
+def narrow(platform: Platform) -> Service:
+    """Sell a service with three places and 10 s of work each."""
+    narrow = service("narrow", max_queued=3, concurrency=1, expected_seconds=10, max_wait_seconds=1000)
+    platform.registry.add(narrow)
+    return narrow
+
+
+def reserve(platform: Platform, lane: Service, number: int, *, most_wait: float = 1000) -> None:
+    job_id = f"{lane.name}.{number:032x}"
+    platform.lanes.reserve(lane, job_id, seconds=30, most_wait_seconds=most_wait)
+
+
+def test_reserved_pending_and_queued_jobs_take_places(platform: Platform, narrow: Service) -> None:
+    """Q2: places taken < max_queued."""
+    platform.buy("narrow")
+    reserve(platform, narrow, 1)
+    reserve(platform, narrow, 2)
+    with pytest.raises(LaneFull):
+        reserve(platform, narrow, 3)
+
+
+def test_a_running_job_takes_no_place(platform: Platform, narrow: Service) -> None:
+    """Q2: pending + queued + reserved."""
+    jobs = [platform.buy("narrow") for _ in range(3)]
+    platform.lanes.lease(narrow, jobs[0].id, "w1", lease_seconds=30)
+    reserve(platform, narrow, 1)
+
+
+def test_a_place_that_a_crash_left_reserved_frees_itself(platform: Platform, narrow: Service) -> None:
+    """Q3: after `reservation_seconds`."""
+    platform.store._announce("narrow")
+    for number in range(3):
+        reserve(platform, narrow, number)
+    pass_time(platform.store.client, 31)
+    reserve(platform, narrow, 3)
+    assert platform.store.client.zcard(keys.reserved("narrow")) == 1
+
+
+def test_the_same_job_keeps_its_place_for_longer(platform: Platform, narrow: Service) -> None:
+    """J7: a resend heals a crashed claim also in a lane that is full but for it."""
+    for number in range(3):
+        reserve(platform, narrow, number)
+    reserve(platform, narrow, 2)
+    assert platform.store.client.zcard(keys.reserved("narrow")) == 3
+
+
+def test_a_call_that_only_asks_takes_no_place(platform: Platform, narrow: Service) -> None:
+    """H1: the unpaid call asks before anybody signs."""
+    for _ in range(9):
+        platform.desk.admits(narrow)
+    assert platform.store.client.zcard(keys.reserved("narrow")) == 0
+
+
+def test_a_lane_whose_wait_is_too_long_says_how_long(platform: Platform, narrow: Service) -> None:
+    """Q2: Retry-After from the estimate: two ahead, 10 s each."""
+    reserve(platform, narrow, 1)
+    reserve(platform, narrow, 2)
+    with pytest.raises(LaneFull) as error:
+        reserve(platform, narrow, 3, most_wait=19)
+    assert error.value.retry_after_seconds == 20
+    reserve(platform, narrow, 3, most_wait=20)
+
+
+def test_the_estimate_learns_from_durations(platform: Platform, narrow: Service) -> None:
+    """Q2: exponentially weighted; seeded by expected_seconds."""
+    reserve(platform, narrow, 1)
+    reserve(platform, narrow, 2)
+    for _ in range(60):
+        platform.lanes.learn(narrow, 1.0)
+    reserve(platform, narrow, 3, most_wait=3)
+
+
+def test_an_on_success_call_must_still_fit_its_payment(platform: Platform) -> None:
+    """Q2: 300 s to pay, 10 s margin, 280 s of work leave 10 s to wait."""
+    tight = service("tight", timeout_seconds=280, concurrency=1, expected_seconds=11)
+    platform.registry.add(tight)
+    platform.desk.admits(tight)
+    platform.buy("tight")
+    with pytest.raises(LaneFull):
+        platform.desk.admits(tight)
+
+
+def test_racing_calls_never_take_more_places_than_there_are(platform: Platform, narrow: Service) -> None:
+    """Q2: the compare and the reservation are one script."""
+    answers = race(16, lambda number: reserve(platform, narrow, number))
+    assert answers.count(None) == 3
+    assert platform.store.client.zcard(keys.reserved("narrow")) == 3

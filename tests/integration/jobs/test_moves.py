@@ -1,0 +1,90 @@
+"""The move script: a compare-and-set on version and owner, and what lies where afterwards (J4)."""
+
+import pytest
+
+from provider.jobs import keys
+from provider.jobs.models import INDEX_STEP, Job, Lease, Status
+from tests.support.jobs import Platform
+
+
+@pytest.fixture
+def leased(platform: Platform) -> Job:
+    """Give a running job, held by the worker "w1"."""
+    job = platform.buy()
+    lease = platform.lanes.lease(platform.registry.get("after"), job.id, "w1", lease_seconds=30)
+    assert isinstance(lease, Lease)
+    return lease.job
+
+
+def test_a_stale_version_moves_nothing(platform: Platform, leased: Job) -> None:
+    """J4: a worker that was given up on must not finish a job that another runs now."""
+    platform.lanes.renew(leased.id, "w1", lease_seconds=30)
+    before = platform.job(leased)
+    assert platform.store.move(leased, Status.FAILED, owner="w1") is None
+    assert platform.job(leased) == before
+
+
+def test_a_worker_without_the_lease_moves_nothing(platform: Platform, leased: Job) -> None:
+    """J4: guarded by the lease owner, also at the right version."""
+    assert platform.store.move(leased, Status.FAILED, owner="w2") is None
+    assert platform.job(leased) == leased
+
+
+def test_a_move_that_the_table_lacks_is_a_bug(platform: Platform, leased: Job) -> None:
+    """Style 3: ValueError, and nothing is written."""
+    with pytest.raises(ValueError, match="no move from running to pending"):
+        platform.store.move(leased, Status.PENDING)
+    assert platform.job(leased) == leased
+
+
+def test_each_move_raises_the_version(platform: Platform, leased: Job) -> None:
+    """The next compare is against the move before."""
+    assert platform.store.move(leased, Status.RUNNING, owner="w1") == leased.version + 1
+    assert platform.job(leased).version == leased.version + 1
+
+
+def test_a_job_in_the_lane_keeps_its_place_when_it_comes_back(platform: Platform, leased: Job) -> None:
+    """Q1: FIFO by claim, also after a retry."""
+    later = platform.buy()
+    platform.store.move(leased, Status.QUEUED, owner="w1", enter="lane", look="deadline")
+    assert platform.lanes.next("after", 2) == [leased.id, later.id]
+    assert platform.lanes.load("after") == (2, 0)
+
+
+def test_a_final_job_lies_in_no_list_but_index_and_due(platform: Platform, leased: Job) -> None:
+    """docs/states.md: where a job lies."""
+    platform.store.move(leased, Status.FAILED, owner="w1")
+    client = platform.store.client
+    places = [keys.lane("after"), keys.slots("after"), keys.reserved("after")]
+    assert [client.zcard(key) for key in places] == [0, 0, 0]
+    assert client.zscore(keys.due("after"), leased.id) > platform.store.now_ms() + 6 * 86_400_000
+    code = Status.FAILED.code * INDEX_STEP
+    assert client.zscore(keys.index("after"), leased.id) == code + leased.created_at_ms
+
+
+def test_a_finished_record_keeps_nothing_that_only_work_needs(platform: Platform, leased: Job) -> None:
+    """Issue: what settling needs leaves the record once the job is final."""
+    platform.store.move(leased, Status.FAILED, owner="w1")
+    left = set(platform.store.client.hkeys(keys.job(leased.id)))
+    assert not left & {"payment", "owner", "settler", "lease_until_ms", "work_until_ms", "deadline_ms"}
+
+
+def test_every_change_is_announced(platform: Platform, leased: Job) -> None:
+    """Waiting requests need not poll."""
+    with platform.store.client.pubsub() as channel:
+        channel.psubscribe(keys.EVENTS)
+        channel.get_message(timeout=1)
+        platform.store.move(leased, Status.FAILED, owner="w1")
+        message = channel.get_message(timeout=1)
+    assert message is not None
+    assert (keys.job_id_of(message["channel"]), message["data"]) == (leased.id, "failed")
+
+
+def test_a_job_is_written_once(platform: Platform) -> None:
+    """J2: whoever comes second gets the first one's record."""
+    job = platform.buy()
+    client = platform.store.client
+    client.zadd(keys.reserved("after"), {job.id: platform.store.now_ms() + 9000})
+    again = platform.buy(payment=None, value={"other": True})
+    assert platform.job(job) == job
+    assert again.id != job.id
