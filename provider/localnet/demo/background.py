@@ -21,11 +21,13 @@ class PlatformFailed(Exception):
 
 
 @contextlib.contextmanager
-def background_platform(home: Path, ledger_seconds: float = 1.0) -> Iterator[dict[str, Any]]:
+def background_platform(
+    home: Path, ledger_seconds: float = 1.0, services: str = "examples.services"
+) -> Iterator[dict[str, Any]]:
     """Run a platform in a data directory, give its description, and end it whatever happens."""
     command = [
         *(sys.executable, "-m", "provider.cli.main", "dev", "--port-base", "0"),
-        *("--data-dir", str(home), "--ledger-seconds", str(ledger_seconds)),
+        *("--data-dir", str(home), "--ledger-seconds", str(ledger_seconds), "--services", services),
     ]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
