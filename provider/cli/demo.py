@@ -39,9 +39,13 @@ def command(keep: bool) -> None:
     try:
         play(console, home)
     except (DemoFailed, PlatformFailed) as error:
-        console.print(f"[bold red]The demo failed.[/bold red] {error}", markup=True)
+        console.print("[bold red]The demo failed.[/bold red]", end=" ")
+        console.print(str(error), markup=False)
         console.print(f"The log of the platform: {home / 'log'}", markup=False)
         sys.exit(1)
+    except KeyboardInterrupt:
+        shutil.rmtree(home, ignore_errors=True)
+        raise
     if not keep:
         shutil.rmtree(home, ignore_errors=True)
 

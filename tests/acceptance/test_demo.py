@@ -1,14 +1,17 @@
 """`provider demo`: what a newcomer sees first."""
 
 import os
+import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 from provider.cli.demo import check_balances
 from provider.localnet.demo.story import DemoFailed, Line
+from tests.support.processes import marked, wait_until
 
 PAID = [Line("a call", "200", "a result", charged=50_000), Line("another", "500", "nothing")]
 
@@ -27,6 +30,24 @@ def test_the_demo_ends_by_itself_and_its_balances_add_up(tmp_path: Path) -> None
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The balances on chain add up" in done.stdout
     assert "99.745 USDC" in done.stdout
+    assert list((tmp_path / ".provider").iterdir()) == []
+
+
+def test_an_interrupted_demo_leaves_nothing(tmp_path: Path) -> None:
+    """Neither processes nor files, also while its platform is still starting."""
+    mark = f"DEMO_MARK={uuid.uuid4().hex}"
+    name, _, value = mark.partition("=")
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "provider.cli.main", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, name: value},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert wait_until(lambda: len(marked(mark)) > 10, 60)
+    demo.send_signal(signal.SIGINT)
+    assert demo.wait(30) == 1
+    assert not marked(mark)
     assert list((tmp_path / ".provider").iterdir()) == []
 
 
