@@ -120,22 +120,14 @@ class Judge:
         seen: dict[str, Seen] = {}
         for ledger, some in by_ledger.items():
             try:
-                found = self._transfers_at(ledger, some)
+                found = transfers_at(self.witness, ledger, {case.wanted for case in some})
                 seen |= {case.job.id: found[case.wanted] for case in some}
             except RpcError as error:
                 seen |= dict.fromkeys([case.job.id for case in some], error)
         return seen
 
-    def _transfers_at(self, ledger: int, cases: Iterable[Case]) -> dict[Transfer, list[str]]:
-        health = self.witness.health()
-        if health is not None and ledger < health.oldest_ledger:
-            raise RpcError(f"the RPC's history begins with ledger {health.oldest_ledger}")
-        return transfers_at(self.witness, ledger, {case.wanted for case in cases})
-
     def _used(self, case: Case, seen: Seen) -> Decision:
         """Find the transaction that used the nonce; a history that cannot be read does not block (§10, 3)."""
-        if isinstance(seen, RpcUnreachable):
-            raise seen
         hashes = [] if isinstance(seen, RpcError) else sorted(seen, key=lambda found: found != case.hint)
         hint = case.hint
         for found in hashes if hint in hashes or not hint else [*hashes, hint]:

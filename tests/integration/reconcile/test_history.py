@@ -2,6 +2,7 @@
 
 import pytest
 
+from provider.chain.rpc import Health
 from provider.jobs.models import Status
 from tests.support.reconciling import VALID_LEDGERS, WINDOW, Claim, Scene
 
@@ -61,10 +62,11 @@ def test_a_payment_in_the_last_ledger_of_the_range_is_found(scene: Scene) -> Non
 
 
 def test_a_whole_range_without_the_payment_is_final(scene: Scene) -> None:
-    claim = scene.claim()
-    outlive_the_nonce(scene, claim)
-    assert scene.decide(claim)[0] == "unpaid"
-    assert scene.job(claim).status is Status.FAILED
+    claims = [scene.claim(), scene.claim()]
+    outlive_the_nonce(scene, claims[0])
+    assert scene.reconcile().counts == {"unpaid": 2}
+    assert {scene.job(claim).status for claim in claims} == {Status.FAILED}
+    assert (scene.asked["getHealth"], scene.asked["getEvents"]) == (1, 2)
 
 
 @pytest.mark.parametrize(("oldest", "verdict"), [(0, "unpaid"), (1, "undecided"), (13, "undecided")])
@@ -105,6 +107,18 @@ def test_pruned_history_does_not_block_what_the_nonce_says(scene: Scene) -> None
     assert [receipt and receipt.ledger for receipt in receipts] == [scene.ledger - 6, scene.ledger - 5]
 
 
+def test_a_nonce_used_before_the_claim_needs_a_transaction_to_be_believed(scene: Scene) -> None:
+    payment = scene.sign()
+    scene.land(payment)
+    scene.state.close(3)
+    claim = scene.claim(payment=payment)
+    scene.faults.add("prune", oldest=scene.ledger - 1)
+    verdict, reason = scene.decide(claim)
+    assert (verdict, reason.endswith("use an RPC with more history")) == ("undecided", True)
+    scene.faults.clear()
+    assert scene.decide(claim)[0] == "paid"
+
+
 def test_a_hash_that_is_known_to_be_another_transaction_is_no_receipt(scene: Scene) -> None:
     """It failed; who paid instead is out of sight."""
     payment = scene.sign()
@@ -114,7 +128,6 @@ def test_a_hash_that_is_known_to_be_another_transaction_is_no_receipt(scene: Sce
     scene.land(payment)
     for method in ("getEvents", "getTransactions"):
         scene.faults.add("prune", method=method, oldest=scene.ledger + 1)
-    scene.faults.add("prune", method="getHealth", oldest=scene.ledger + 1)
     scene.state.close(2)
     scene.reconcile()
     receipt = scene.job(claim).receipt
@@ -187,8 +200,10 @@ def test_an_unknown_claim_ledger_proves_only_half_as_long(scene: Scene) -> None:
     scene.faults.clear()
 
 
-def test_without_close_times_an_unknown_claim_ledger_stays_unknown(scene: Scene) -> None:
+def test_without_close_times_an_unknown_claim_ledger_stays_unknown(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claim = scene.claim(claim_ledger=None)
     scene.expire()
-    scene.faults.add("rpc_down", method="getHealth")
-    assert scene.decide(claim)[0] == "undecided"
+    monkeypatch.setattr(scene.rpcs[0], "health", lambda: Health(scene.ledger, 1_000_000))
+    assert scene.decide(claim) == ("undecided", "nobody knows in which ledger the claim was made")

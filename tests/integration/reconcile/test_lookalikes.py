@@ -1,11 +1,14 @@
 """What looks like a payment and is none, and payments that look odd (§10, 2, 4 and 5; facts A5.5, A5.6)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
+from config.settings import PUBNET
+from provider.jobs import keys
 from provider.jobs.models import Status
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Scene
 
@@ -105,6 +108,35 @@ def test_a_nonce_used_again_after_its_entry_has_gone_is_not_ours(scene: Scene) -
     scene.state.close(WINDOW + VALID_LEDGERS)
     scene.land(scene.sign(nonce=claim.nonce))
     assert scene.decide(claim)[0] == "unpaid"
+
+
+def test_a_transaction_that_used_the_nonce_again_says_nothing_about_the_first_time(scene: Scene) -> None:
+    claim = scene.claim()
+    tx_hash = scene.land(claim.payment)
+    scene.state.close(WINDOW + VALID_LEDGERS)
+    again = scene.land(scene.sign(nonce=claim.nonce, amount=1))
+    note = json.dumps({"transaction": again})
+    scene.redis.hset(keys.job(claim.id), "settlement", note)
+    scene.reconcile()
+    receipt = scene.job(claim).receipt
+    assert receipt is not None
+    assert receipt.transaction == tx_hash
+
+
+def test_a_nonce_that_comes_free_before_the_payment_expires_decides_nothing(scene: Scene) -> None:
+    """Its entry lives a day, the payment longer: the payer may yet pay."""
+    claim = scene.claim(expiration=scene.ledger + 25_000)
+    scene.land(scene.sign(nonce=claim.nonce, amount=1))
+    verdict, reason = scene.decide(claim)
+    assert (verdict, reason.endswith("may be able to use it again")) == ("undecided", True)
+
+
+def test_a_payment_of_another_network_is_left_alone(scene: Scene) -> None:
+    claim = scene.claim()
+    scene.expire()
+    terms = replace(claim.job.terms, network=PUBNET).dumps()
+    scene.redis.hset(keys.job(claim.id), "terms", terms)
+    assert scene.decide(claim) == ("undecided", f"the payment is on {PUBNET}, which is not configured")
 
 
 def test_a_plain_token_gives_its_events_three_topics(scene: Scene) -> None:

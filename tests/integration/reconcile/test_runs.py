@@ -37,7 +37,7 @@ def test_paid_jobs_cost_no_more_than_two_calls_each(scene: Scene) -> None:
     report = scene.reconcile()
     assert report.counts == {"paid": 10, "unpaid": 20}
     assert report.rpc_calls <= 6 + 2 * 10
-    assert scene.asked["getHealth"] == 1
+    assert scene.asked["getHealth"] == 0
 
 
 def test_nothing_uncertain_and_nothing_settled_costs_no_call(scene: Scene) -> None:
