@@ -53,7 +53,7 @@ class FakeFacilitator:
 def running_facilitator() -> Iterator[FakeFacilitator]:
     """Serve a facilitator on a free port."""
     facilitator = FakeFacilitator()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(facilitator))
+    server = _Server(("127.0.0.1", 0), _handler(facilitator))
     facilitator.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
@@ -61,6 +61,10 @@ def running_facilitator() -> Iterator[FakeFacilitator]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # Races connect all at once; whoever finds the queue full waits a second.
 
 
 def _handler(facilitator: FakeFacilitator) -> type[BaseHTTPRequestHandler]:
