@@ -103,7 +103,7 @@ class Cursors:
             pipe = self._client.pipeline(transaction=True)
             for status in SETTLED:
                 low, high = (status.code * INDEX_STEP + ms for ms in (since, now_ms))
-                pipe.zrange(index, f"({low}", high, byscore=True, offset=0, num=limit, withscores=True)
+                pipe.zrange(index, f"({low}", high, byscore=True, offset=0, num=limit + 1, withscores=True)
             found = [(int(s) % INDEX_STEP, i) for answer in pipe.execute() for i, s in answer]
         found = sorted(found)[: limit + 1]
         if len(found) > limit:

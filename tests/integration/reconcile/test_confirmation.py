@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from provider.jobs import keys
 from provider.jobs.confirm import CONTRADICTION
 from provider.jobs.cursors import CONTRADICTIONS, Cursors
-from provider.jobs.models import Status
+from provider.jobs.models import INDEX_STEP, Status
 from provider.services import ChargePolicy
 from tests.support.reconciling import VALID_LEDGERS, Claim, Scene
 
@@ -119,6 +119,21 @@ def test_each_of_many_is_confirmed_once_in_batches(
     claims = [settled(service=name, expiration=scene.ledger + VALID_LEDGERS) for name in names]
     scene.expire()
     told = [found.job_id for _ in range(30) for found in scene.reconcile(limit=4).contradictions]
+    assert sorted(told) == sorted(claim.id for claim in claims)
+
+
+def test_jobs_of_one_millisecond_are_not_torn_apart(
+    scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cursor is a time: had one of them been left for the next run, it would never be looked at."""
+    monkeypatch.setattr("provider.jobs.reconcile.CONFIRM_AT_LEAST", 2)
+    claims = [settled() for _ in range(3)]
+    index, now_ms = keys.index("after"), scene.store.now_ms()
+    for claim, made_at in zip(claims, (now_ms - 9, now_ms - 5, now_ms - 5), strict=True):
+        scene.redis.hset(keys.job(claim.id), "created_at_ms", made_at)
+        scene.redis.zadd(index, {claim.id: Status.SUCCEEDED.code * INDEX_STEP + made_at})
+    scene.expire()
+    told = [found.job_id for _ in range(3) for found in scene.reconcile(limit=2).contradictions]
     assert sorted(told) == sorted(claim.id for claim in claims)
 
 
