@@ -12,7 +12,6 @@ from redis import Redis
 from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
 from config.settings import TESTNET, USDC, Settings
-from provider.chain.rpc import StellarRpc
 from provider.jobs import keys
 from provider.jobs.durability import Durability
 from provider.jobs.models import Draft, Job, Status, Terms
@@ -28,6 +27,7 @@ from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.payload import claim_digest, identify_payment
 from provider.services import ChargePolicy
+from tests.support.counting import CountingRpc
 from tests.support.jobs import Wakeups
 from tests.support.payments import PASSPHRASES, signed_payment
 
@@ -35,18 +35,6 @@ PRICE = 500_000
 VALID_LEDGERS = 12
 WINDOW = 17_279
 """For so many ledgers after the claim an unused nonce proves that nothing was paid (standard §10)."""
-
-
-class CountingRpc(StellarRpc):
-    """An RPC client that counts what it asks, by method."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url, timeout_seconds=5)
-        self.asked: Counter[str] = Counter()
-
-    def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.asked[method] += 1
-        return super().call(method, params)
 
 
 @dataclass(frozen=True)

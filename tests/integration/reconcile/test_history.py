@@ -34,13 +34,13 @@ def test_an_entry_of_the_claim_ledger_is_there_until_the_end_of_the_proof(scene:
 
 def test_a_payment_whose_nonce_entry_has_gone_is_found_by_its_event(scene: Scene) -> None:
     claim = scene.claim()
-    tx_hash = scene.land(claim.payment)
+    tx_hash, landed_in = scene.land(claim.payment), scene.ledger
     outlive_the_nonce(scene, claim)
     scene.reconcile()
     job = scene.job(claim)
     assert job.receipt is not None
     assert (job.status, job.receipt.transaction) == (Status.SUCCEEDED, tx_hash)
-    assert job.receipt.ledger == claim.job.terms.claim_ledger + 1
+    assert job.receipt.ledger == landed_in
 
 
 def test_a_known_hash_saves_the_search(scene: Scene) -> None:
@@ -144,6 +144,19 @@ def test_lost_events_do_not_hide_the_transaction(scene: Scene) -> None:
     assert receipt is not None
     assert receipt.transaction == tx_hash
     assert scene.asked["getTransactions"] == 1
+
+
+def test_a_ledger_is_listed_to_its_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("provider.chain.history.TRANSACTIONS_PAGE", 2)
+    claim = scene.claim()
+    tx_hash = scene.land_all([*(scene.sign() for _ in range(4)), claim.payment])[-1]
+    scene.land(scene.sign())
+    scene.faults.add("lose_events")
+    scene.reconcile()
+    receipt = scene.job(claim).receipt
+    assert receipt is not None
+    assert receipt.transaction == tx_hash
+    assert scene.asked["getTransactions"] == 3
 
 
 def test_a_search_goes_on_through_empty_pages(scene: Scene) -> None:
