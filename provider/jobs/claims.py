@@ -219,7 +219,6 @@ class ClaimDesk:
                 expiration_ledger=checked.expiration_ledger,
                 claim_ledger=now.latest_ledger if now else None,
                 max_timeout_seconds=service.max_timeout_seconds,
-                claim=purchase.digest,
             ),
             input=json.dumps(value, separators=(",", ":")),
             payment=json.dumps(wire, separators=(",", ":")),

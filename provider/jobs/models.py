@@ -11,6 +11,7 @@ from typing import Any
 
 from provider.jobs import keys
 from provider.payments.models import Receipt
+from provider.payments.payload import claim_digest
 from provider.services import ChargePolicy
 
 
@@ -92,8 +93,15 @@ class Terms:
     claim_ledger: int | None
     """Latest ledger known when the job was claimed: the payment cannot have landed before it."""
     max_timeout_seconds: int
-    claim: str
-    """Digest of (network, asset, payer, nonce), the claim key (J2)."""
+
+    @property
+    def claim(self) -> str:
+        """Digest of network, asset, payer and nonce: the claim key (J2)."""
+        return claim_digest(self.network, self.asset, self.payer, self.nonce)
+
+    def receipt(self, transaction: str, ledger: int | None = None) -> Receipt:
+        """Give the proof that these terms were met; the record keeps only what they do not say."""
+        return Receipt(self.network, transaction, self.payer, self.amount, self.asset, ledger)
 
     def dumps(self) -> str:
         return json.dumps([getattr(self, f.name) for f in fields(self)], separators=(",", ":"))
@@ -221,6 +229,8 @@ def job_from_hash(job_id: str, record: Mapping[str, str]) -> Job:
         text = record.get(f.name)
         if text is not None:
             values[f.name] = _decode(f.name, text)
+    if "receipt" in values:
+        values["receipt"] = values["terms"].receipt(*values["receipt"])
     return Job(**values)
 
 
@@ -232,11 +242,9 @@ def _decode(name: str, text: str) -> Any:
             return Status(text)
         case "terms":
             return Terms.loads(text)
-        case "receipt":
-            return Receipt(*json.loads(text))
         case "error":
             return ErrorCode(text)
-        case "settlement" | "progress":
+        case "settlement" | "progress" | "receipt":
             return json.loads(text)
         case "charged" | "cancel":
             return text == "1"
@@ -245,4 +253,5 @@ def _decode(name: str, text: str) -> Any:
 
 
 def dump_receipt(receipt: Receipt) -> str:
-    return json.dumps([getattr(receipt, f.name) for f in fields(receipt)], separators=(",", ":"))
+    """Spell what a receipt adds to the terms of its job."""
+    return json.dumps([receipt.transaction, receipt.ledger], separators=(",", ":"))

@@ -13,7 +13,6 @@ from provider.jobs.durability import Durability
 from provider.jobs.models import ErrorCode, Job, Status, dump_receipt
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
-from provider.payments.models import Receipt
 from provider.payments.schemas import load_payload, load_requirements
 from provider.payments.settlement import SettleKind, SettleOutcome
 from provider.services import ChargePolicy
@@ -113,9 +112,7 @@ class Settler:
     def record_paid(self, job_id: str, transaction: str, ledger: int | None = None) -> bool:
         """Record a payment that is on chain; False when something else was decided before."""
         while job := self._undecided(job_id):
-            terms = job.terms
-            receipt = Receipt(terms.network, transaction, terms.payer, terms.amount, terms.asset, ledger)
-            fields = {"receipt": dump_receipt(receipt), "charged": "1"}
+            fields = {"receipt": dump_receipt(job.terms.receipt(transaction, ledger)), "charged": "1"}
             if job.charge is ChargePolicy.UPFRONT:
                 target, enter = Status.QUEUED, "lane"
             else:

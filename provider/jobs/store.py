@@ -224,6 +224,8 @@ LEAVES_WHEN_FINAL = (
     "work_until_ms",
     "not_before_ms",
     "deadline_ms",
+    "settling_since_ms",
+    "place",
     "cancel",
 )
 """Fields a finished record no longer needs."""

@@ -25,7 +25,7 @@ from provider.localnet.chain.server import ChainServer
 from provider.localnet.chain.state import ChainState
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload, PaymentRequirements
-from provider.payments.payload import claim_digest, identify_payment
+from provider.payments.payload import identify_payment
 from provider.services import ChargePolicy
 from tests.support.counting import CountingRpc
 from tests.support.jobs import Wakeups
@@ -234,7 +234,6 @@ def _terms(payment: PaymentPayload, charge: ChargePolicy, expiration: int, claim
         expiration_ledger=expiration,
         claim_ledger=claim_ledger,
         max_timeout_seconds=60,
-        claim=claim_digest(identity.network, identity.asset, identity.payer, identity.nonce),
     )
 
 

@@ -20,5 +20,4 @@ def terms() -> Terms:
         expiration_ledger=2**32 - 1,
         claim_ledger=None,
         max_timeout_seconds=300,
-        claim="ab" * 32,
     )
