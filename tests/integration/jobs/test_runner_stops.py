@@ -1,0 +1,204 @@
+"""Handlers are stopped in time, whatever they do, and tell no more than they may (R1, R2, R4, R7)."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from provider.jobs import keys
+from provider.jobs.models import ErrorCode, Job, Status
+from tests.support.handlers import misbehave
+from tests.support.jobs import Platform, running_platform, service
+from tests.support.processes import is_alive, wait_until
+
+
+@pytest.fixture
+def platform(redis_url: str) -> Iterator[Platform]:
+    """Sell what misbehaves, with a budget of a second and leases of 0.6 s."""
+    with running_platform(redis_url, lease_seconds=0.6) as parts:
+        parts.registry.add(service("odd", handler=misbehave, timeout_seconds=1, concurrency=1))
+        parts.registry.add(service("patient", handler=misbehave, charge="upfront", concurrency=1))
+        yield parts
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Callable[[], list[str]]:
+    """Read what handlers noted down."""
+    return lambda: (tmp_path / "notes").read_text().splitlines() if (tmp_path / "notes").exists() else []
+
+
+def start(platform: Platform, name: str, do: str, tmp_path: Path, **more: Any) -> Job:
+    """Buy a job of a service, and have its payment settled if that comes first."""
+    job = platform.buy(name, {"do": do, "notes": str(tmp_path / "notes"), **more})
+    platform.settler.settle(job.id)
+    return job
+
+
+@pytest.fixture
+def working(platform: Platform) -> Iterator[Callable[[str], None]]:
+    """Run the next job of a lane in the background; fails when the runner did."""
+    threads, errors = list[threading.Thread](), list[BaseException]()
+
+    def run(name: str) -> None:
+        try:
+            platform.runner.run_next(name)
+        except BaseException as error:
+            errors.append(error)
+
+    def begin(name: str) -> None:
+        threads.append(threading.Thread(target=run, args=(name,)))
+        threads[-1].start()
+
+    yield begin
+    for thread in threads:
+        thread.join(20)
+    assert not errors
+
+
+@pytest.mark.parametrize("do", ["flood", "hold_the_gil", "wait_in_a_child"])
+def test_a_handler_is_stopped_at_its_budget_whatever_it_does(
+    platform: Platform, do: str, tmp_path: Path
+) -> None:
+    """R2: 1 s of budget, and the slot is free within 5 s."""
+    job, began = start(platform, "odd", do, tmp_path), time.monotonic()
+    platform.runner.run_next("odd")
+    assert time.monotonic() - began < 1 + 5
+    assert (platform.job(job).error, platform.lanes.load("odd")) == (ErrorCode.TIMEOUT, (0, 0))
+
+
+def test_the_next_job_runs_after_one_was_killed(platform: Platform, tmp_path: Path) -> None:
+    """R2: the worker survives its handler."""
+    start(platform, "odd", "hold_the_gil", tmp_path)
+    after = start(platform, "odd", "quick", tmp_path)
+    platform.runner.run_next("odd")
+    platform.runner.run_next("odd")
+    assert platform.job(after).output == '{"done":true}'
+
+
+@pytest.mark.parametrize("do", ["odd_cursor", "odd_progress"])
+def test_what_cannot_be_stored_is_the_handlers_own_error(platform: Platform, do: str, tmp_path: Path) -> None:
+    """I9: it fails once, and is not started for ever."""
+    job = start(platform, "odd", do, tmp_path)
+    platform.runner.run_next("odd")
+    done = platform.job(job)
+    assert (done.status, done.error, done.starts) == (Status.FAILED, ErrorCode.SERVICE_FAILED, 1)
+
+
+def test_threads_of_a_handler_may_talk_at_once(platform: Platform, tmp_path: Path) -> None:
+    """R3: a torn message would break the watch."""
+    job = start(platform, "patient", "many_threads", tmp_path)
+    platform.runner.run_next("patient")
+    assert platform.job(job).status is Status.SUCCEEDED
+
+
+def test_a_thread_left_behind_is_not_heard_in_the_next_job(platform: Platform, tmp_path: Path) -> None:
+    """Its progress and checkpoints would count for somebody else's job."""
+    start(platform, "patient", "leave_a_thread", tmp_path)
+    after = start(platform, "patient", "slow", tmp_path)
+    platform.runner.run_next("patient")
+    platform.runner.run_next("patient")
+    assert dict(platform.job(after).progress) == {}
+
+
+def test_a_failed_job_keeps_its_last_progress(platform: Platform, tmp_path: Path) -> None:
+    """R4: the last value always."""
+    job = start(platform, "odd", "half_way", tmp_path)
+    platform.runner.run_next("odd")
+    assert platform.job(job).progress == {"done": 2, "total": 3}
+
+
+def test_a_lease_is_renewed_while_the_handler_works(
+    platform: Platform, tmp_path: Path, working: Callable[[str], None]
+) -> None:
+    """R1: 1.5 s of work under leases of 0.6 s; no sweep may take the job away."""
+    job = start(platform, "patient", "slow", tmp_path, seconds=1.5)
+    working("patient")
+    assert wait_until(lambda: platform.job(job).status is Status.RUNNING)
+    while platform.job(job).status is Status.RUNNING:
+        assert "requeue" not in platform.sweep.run().actions
+        time.sleep(0.05)
+    done = platform.job(job)
+    assert (done.status, done.starts, done.interruptions) == (Status.SUCCEEDED, 1, 0)
+
+
+def test_a_lost_lease_stops_the_handler_and_drops_its_result(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]], working: Callable[[str], None]
+) -> None:
+    """R1: somebody else has the job now; the record stays as that one made it."""
+    job = start(platform, "patient", "wait_to_be_told", tmp_path)
+    working("patient")
+    assert wait_until(lambda: len(notes()) == 1)
+    platform.outcomes.interrupted(platform.job(job), None)
+    platform.lanes.lease(platform.registry.get("patient"), job.id, "other", lease_seconds=30)
+    mine = platform.job(job)
+    assert wait_until(lambda: notes()[1:] == ["told"], 3)
+    assert platform.job(job) == mine
+
+
+def test_a_lost_lease_that_nobody_took_waits_for_the_sweep(platform: Platform, tmp_path: Path) -> None:
+    """R1: the worker does not spin on a record that is still in its name."""
+    job = start(platform, "patient", "wait_to_be_told", tmp_path)
+    platform.lanes.renew = lambda *_, **__: None  # type: ignore[method-assign,misc]
+    platform.runner._supervisor._lanes = platform.lanes
+    began = time.monotonic()
+    platform.runner.run_next("patient")
+    assert time.monotonic() - began < 5
+    assert (platform.job(job).status, platform.job(job).owner is not None) == (Status.RUNNING, True)
+
+
+def test_a_cancel_ends_the_handler(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]], working: Callable[[str], None]
+) -> None:
+    """R7: told at the next renewal, then cancelled; nothing is settled."""
+    job = platform.buy("odd", {"do": "wait_to_be_told", "notes": str(tmp_path / "notes")})
+    working("odd")
+    assert wait_until(lambda: len(notes()) == 1)
+    platform.store.client.hset(keys.job(job.id), "cancel", 1)
+    assert wait_until(lambda: platform.job(job).is_final, 3)
+    assert (platform.job(job).status, notes()[1:]) == (Status.CANCELLED, ["told"])
+
+
+def test_checkpoints_survive_a_planned_stop_which_costs_no_start(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]]
+) -> None:
+    """C8, R5: the worker is told to stop twice; each attempt sees what the one before did."""
+    job = start(platform, "patient", "units", tmp_path)
+    for number in range(2):
+        stop_when(platform, lambda n=number: f"u{n + 1}" in platform.store.work(job.id)[1])  # type: ignore[misc]
+        with pytest.raises(SystemExit):
+            platform.runner.run_next("patient")
+        assert (platform.job(job).status, platform.job(job).starts) == (Status.QUEUED, 0)
+    platform.runner.run_next("patient")
+    assert notes() == ["1 [] {}", "1 ['u0'] {'u1': {'at': 0}}", "1 ['u0', 'u1'] {'u2': {'at': 1}}"]
+    assert platform.job(job).status is Status.SUCCEEDED
+
+
+def stop_when(platform: Platform, condition: Callable[[], bool]) -> None:
+    """Raise SystemExit in the watch, as Celery does in a worker that has to stop, once a condition holds."""
+    supervisor: Any = platform.runner._supervisor
+    wait = type(supervisor)._next
+
+    def wait_or_stop(pipe: Any, watch: Any) -> Any:
+        if condition():
+            del supervisor._next
+            raise SystemExit
+        pipe.poll(0.02)
+        watch.renew_at = min(watch.renew_at, time.monotonic() + 0.02)
+        return wait(supervisor, pipe, watch)
+
+    supervisor._next = wait_or_stop
+
+
+def test_a_stopped_worker_leaves_no_handler_behind(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]]
+) -> None:
+    """C8: the job is in the lane again, so nobody may still work on it."""
+    start(platform, "patient", "wait_to_be_told", tmp_path)
+    stop_when(platform, lambda: len(notes()) == 1)
+    with pytest.raises(SystemExit):
+        platform.runner.run_next("patient")
+    assert not is_alive(int(notes()[0]))
+    assert platform.lanes.load("patient") == (1, 0)

@@ -1,0 +1,121 @@
+"""Handlers that misbehave, one way each; `do` in the input says which."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from provider.services import Context
+
+Value = dict[str, Any]
+
+
+def flood(value: Value, context: Context) -> None:
+    """Tell progress for ever."""
+    while True:
+        context.progress(1)
+
+
+def hold_the_gil(value: Value, context: Context) -> None:
+    """Call into C for minutes, and let no other thread run meanwhile."""
+    re.match(r"(a+)+$", "a" * 64 + "b")
+
+
+def wait_in_a_child(value: Value, context: Context) -> None:
+    """Block in a system call that no exception interrupts."""
+    subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=False)
+
+
+def wait_to_be_told(value: Value, context: Context) -> Value:
+    """Work until told to stop, and say that one was."""
+    note(value, str(os.getpid()))
+    if context.cancelled.wait(30):
+        note(value, "told")
+    return {}
+
+
+def odd_cursor(value: Value, context: Context) -> Value:
+    """Checkpoint what is no JSON."""
+    context.checkpoint("unit", cursor=object())
+    return {}
+
+
+def odd_progress(value: Value, context: Context) -> Value:
+    """Tell progress that is no number."""
+    context.progress(float("nan"))
+    return {}
+
+
+def many_threads(value: Value, context: Context) -> Value:
+    """Tell progress from many threads at once."""
+    talk = [threading.Thread(target=lambda: [context.progress(1) for _ in range(500)]) for _ in range(8)]
+    for thread in talk:
+        thread.start()
+    for thread in talk:
+        thread.join()
+    return {}
+
+
+def leave_a_thread(value: Value, context: Context) -> Value:
+    """Return, while a thread goes on telling of this job."""
+    threading.Thread(target=lambda: [_tell_later(context) for _ in range(50)], daemon=True).start()
+    return {}
+
+
+def _tell_later(context: Context) -> None:
+    time.sleep(0.01)
+    context.progress(99, message="of an earlier job")
+    context.checkpoint("of an earlier job")
+
+
+def units(value: Value, context: Context) -> Value:
+    """Complete a unit an attempt, note where the next one stands, and hang until the third attempt."""
+    done = len(context.completed_units)
+    note(value, f"{context.attempt} {sorted(context.completed_units)} {dict(context.cursors)}")
+    context.checkpoint(f"u{done}")
+    context.checkpoint(f"u{done + 1}", cursor={"at": done})
+    if done < 2:
+        time.sleep(60)
+    return {"units": sorted(context.completed_units)}
+
+
+def half_way(value: Value, context: Context) -> Value:
+    """Tell progress and fail."""
+    context.progress(1, 2)
+    context.progress(2, 3)
+    raise RuntimeError
+
+
+def slow(value: Value, context: Context) -> Value:
+    """Take a while."""
+    note(value, str(os.getpid()))
+    time.sleep(value.get("seconds", 1.0))
+    return {"done": True}
+
+
+def quick(value: Value, context: Context) -> Value:
+    """Answer at once."""
+    return {"done": True}
+
+
+def note(value: Value, text: str) -> None:
+    """Leave a line where the test looks."""
+    with Path(value["notes"]).open("a") as notes:
+        notes.write(text + "\n")
+
+
+HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
+    handler.__name__: handler
+    for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
+    + (many_threads, leave_a_thread, units, half_way, slow, quick)
+}
+
+
+def misbehave(value: Value, context: Context) -> Any:
+    """Do what the input says."""
+    return HANDLERS[value["do"]](value, context)
