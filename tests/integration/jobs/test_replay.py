@@ -161,6 +161,15 @@ def test_a_deleted_job_cannot_be_replayed_while_its_payment_is_valid(platform: P
     assert platform.facilitator.calls("/verify") == 1
 
 
+def test_a_job_is_kept_while_the_chain_would_still_take_its_payment(platform: Platform) -> None:
+    """J15: also when its retention is over."""
+    platform.options["retention_seconds"] = 10.0
+    job = platform.finish(platform.buy())
+    pass_time(platform.store.client, 11)
+    assert platform.sweep.run().actions == {"wait": 1}
+    assert platform.job(job).status is Status.SUCCEEDED
+
+
 def test_a_payment_that_landed_for_its_twin_is_not_answered_with_402(platform: Platform) -> None:
     """H4: reference clients sign a fresh payment for every 402; the twin's settlement used the nonce up."""
     payment = platform.payment("before")

@@ -105,6 +105,7 @@ def test_a_job_that_finishes_while_the_sweep_looks_is_kept(platform: Platform) -
     lease = platform.lanes.lease(platform.registry.get("before"), job.id, "w1", lease_seconds=30)
     assert isinstance(lease, Lease)
     pass_time(platform.store.client, 31)
+    platform.clock.latest_ledger += 100
     meanwhile(platform, lambda: platform.outcomes.output(platform.job(job), "{}", {}))
     platform.sweep.run()
     assert platform.job(job).status is Status.SUCCEEDED
