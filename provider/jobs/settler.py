@@ -10,7 +10,8 @@ from config.settings import Settings
 from provider.errors import JobNotFound, NotDurable, StoreUnavailable
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.durability import Durability
-from provider.jobs.models import ErrorCode, Job, Status, dump_receipt
+from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.record import dump_receipt
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.schemas import load_payload, load_requirements

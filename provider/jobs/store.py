@@ -16,7 +16,8 @@ from redis.retry import Retry
 
 from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs import keys
-from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status, job_from_hash
+from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status
+from provider.jobs.record import job_from_hash
 from provider.jobs.scripting import Scripts
 
 

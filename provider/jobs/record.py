@@ -1,0 +1,50 @@
+"""How a job is spelled in its Redis hash, and read back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from provider.jobs.models import ErrorCode, Job, Status, Terms
+from provider.payments.models import Receipt
+
+_INTS = frozenset(
+    {"version", "created_at_ms", "expires_at_ms", "deadline_ms", "started_at_ms", "finished_at_ms", "starts"}
+    | {"interruptions", "retries", "place", "lease_until_ms", "work_until_ms", "not_before_ms"}
+    | {"settling_since_ms"}
+)
+
+
+def job_from_hash(job_id: str, record: Mapping[str, str]) -> Job:
+    """Build a Job from the record's fields; unknown fields are left alone (a newer release wrote them)."""
+    values: dict[str, Any] = {"id": job_id}
+    for f in fields(Job):
+        text = record.get(f.name)
+        if text is not None:
+            values[f.name] = _decode(f.name, text)
+    if "receipt" in values:
+        values["receipt"] = values["terms"].receipt(*values["receipt"])
+    return Job(**values)
+
+
+def _decode(name: str, text: str) -> Any:
+    if name in _INTS:
+        return int(text)
+    match name:
+        case "status":
+            return Status(text)
+        case "terms":
+            return Terms.loads(text)
+        case "error":
+            return ErrorCode(text)
+        case "settlement" | "progress" | "receipt":
+            return json.loads(text)
+        case "charged" | "cancel":
+            return text == "1"
+        case _:
+            return text
+
+
+def dump_receipt(receipt: Receipt) -> str:
+    """Spell what a receipt adds to the terms of its job."""
+    return json.dumps([receipt.transaction, receipt.ledger], separators=(",", ":"))
