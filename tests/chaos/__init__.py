@@ -1,0 +1,1 @@
+"""Real processes that die at the worst moment."""

@@ -1,0 +1,24 @@
+"""One platform in real processes for all chaos tests of a module."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.chaos.stage import LEDGER_SECONDS, Stage, all_up
+from tests.support.localnet import running_localnet
+from tests.support.redis_server import running_redis
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Run web, handle and settle processes over a local network; beat is the test's own."""
+    home = tmp_path_factory.mktemp("stage")
+    with running_redis() as server, running_localnet(ledger_seconds=LEDGER_SECONDS) as net:
+        net.state.close(2000)  # So that the seconds of a ledger can be measured.
+        stage = Stage(server.url, net, home)
+        try:
+            all_up(stage)
+            yield stage
+        finally:
+            for kind in list(stage.processes):
+                stage.stop(kind)
