@@ -177,7 +177,9 @@ def _send(
         request.headers.update({"Content-Type": "application/json", "Content-Length": str(len(body))})
     timeout = (min(CONNECT_TIMEOUT_SECONDS, seconds), seconds)
     adapter = session.get_adapter(url)
-    return adapter.send(request, stream=True, timeout=timeout, verify=session.verify, cert=session.cert)
+    return adapter.send(
+        request, stream=True, timeout=timeout, verify=session.verify or False, cert=session.cert
+    )
 
 
 @lru_cache(maxsize=64)
