@@ -21,7 +21,7 @@ from config.celery import celery_config
 from config.settings import Settings
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
-from provider.cli.worker import worker_command
+from provider.cli.worker import worker_command, worker_environment
 from provider.jobs.durability import Durability
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.models import Job, Status
@@ -81,6 +81,7 @@ class Stage:
             lease_seconds=1.0,
             settle_timeout_seconds=20.0,
             orphan_margin_seconds=5.0,
+            worker_stop_seconds=1.0,
         )
 
     @cached_property
@@ -139,7 +140,7 @@ class Stage:
         own |= {crashing.PLAN: str(self.plan), crashing.KIND: kind, NOTES: str(self.home)}
         if kind == "settle":
             own["FACILITATOR_URL"] = self.settle_facilitator
-        return {**os.environ, **settings, **own}
+        return {**os.environ, **settings, **own, **worker_environment((kind,))}
 
     def start(self, kind: str) -> None:
         """Start a process of a kind, in place of one that died."""

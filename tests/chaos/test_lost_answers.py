@@ -56,6 +56,20 @@ def test_workers_that_die_again_and_again_use_the_starts_up(stage: Stage) -> Non
     check_invariants(stage.evidence())
 
 
+def test_a_worker_told_to_stop_hands_its_job_back(stage: Stage) -> None:
+    """C8: at once, and the start does not count; the next worker takes it without waiting for a lease."""
+    job_id = stage.buy("before", {"seconds": 3})
+    assert wait_until(lambda: _starts(stage, job_id) == 1, 20)
+    worker = stage.processes["handle"]
+    worker.terminate()
+    assert wait_until(lambda: stage.store.get(job_id).status is Status.QUEUED, 4)
+    assert (stage.store.get(job_id).starts, stage.store.get(job_id).interruptions) == (0, 0)
+    assert worker.wait(10) is not None
+    job = stage.recover(job_id)
+    assert (job.status, job.starts, job.interruptions) == (Status.SUCCEEDED, 1, 0)
+    check_invariants(stage.evidence())
+
+
 def _starts(stage: Stage, job_id: str) -> int:
     return sum(run.job_id == job_id for run in stage.evidence().runs)
 
