@@ -17,7 +17,6 @@ from provider.jobs.store import JobStore
 
 log = structlog.get_logger()
 
-LEASE_LOST = "lease_lost"
 STOP_GRACE_SECONDS = 1.0
 """Time a handler has to clean up between the word to stop and SIGKILL."""
 PROGRESS_SECONDS = 1.0
