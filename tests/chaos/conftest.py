@@ -4,9 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.stage import LEDGER_SECONDS, Stage, all_up
+from tests.chaos.parts import LEDGER_SECONDS
+from tests.chaos.stage import Stage, all_up
 from tests.support.localnet import running_localnet
 from tests.support.redis_server import running_redis
+
+
+@pytest.fixture(autouse=True)
+def _clean_world(stage: Stage) -> Iterator[None]:
+    """Leave no fault and no plan to the next test."""
+    yield
+    stage.net.chain.faults.clear()
+    stage.plan.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,86 @@
+"""The domain objects of the test's own process, over the same Redis and the same network as the others."""
+
+import socket
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from celery import Celery
+
+from config.celery import celery_config
+from config.settings import Settings
+from provider.chain.clock import LedgerClock
+from provider.chain.rpc import StellarRpc
+from provider.jobs.durability import Durability
+from provider.jobs.ledgercache import LedgerCache
+from provider.jobs.reconcile import Reconciler
+from provider.jobs.settler import Settler
+from provider.jobs.store import JobStore, connect
+from provider.jobs.sweep import Sweep
+from provider.payments.facilitator import FacilitatorClient
+from tasks.dispatch import CeleryDispatcher
+from tests.chaos.services import registry
+from tests.support.localnet import LocalNet
+
+LEDGER_SECONDS = 0.2
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Parts:
+    """What sweeps, reconciles and reads."""
+
+    redis_url: str
+    net: LocalNet
+    home: Path
+    port: int = field(default_factory=_free_port)
+
+    @cached_property
+    def settings(self) -> Settings:
+        return Settings(
+            public_url=f"http://127.0.0.1:{self.port}",
+            redis_url=self.redis_url,
+            asset=self.net.state.config.token.contract,
+            pay_to=self.net.seller.public_key,
+            facilitator_url=self.net.facilitator.url,
+            stellar_rpc_urls=(self.net.chain.url,),
+            ledger_seconds=LEDGER_SECONDS,
+            lease_seconds=1.0,
+            settle_timeout_seconds=20.0,
+            orphan_margin_seconds=5.0,
+            worker_stop_seconds=1.0,
+        )
+
+    @cached_property
+    def store(self) -> JobStore:
+        return JobStore(connect(self.redis_url))
+
+    @cached_property
+    def dispatcher(self) -> CeleryDispatcher:
+        app = Celery("chaos")
+        app.conf.update(celery_config(self.settings, [service.name for service in registry]))
+        return CeleryDispatcher(app)
+
+    @cached_property
+    def settler(self) -> Settler:
+        client = FacilitatorClient(self.net.facilitator.url)
+        durability = Durability(self.store.client, timeout_ms=1000)
+        return Settler(self.store, client, durability, self.dispatcher, self.settings)
+
+    @cached_property
+    def rpc(self) -> StellarRpc:
+        return StellarRpc(self.net.chain.url)
+
+    @cached_property
+    def clock(self) -> LedgerClock:
+        return LedgerClock(self.rpc, LedgerCache(self.store), ledger_seconds=LEDGER_SECONDS)
+
+    def sweep(self) -> None:
+        Sweep(self.store, registry, self.settler, self.clock, self.dispatcher, self.settings).run()
+
+    def reconcile(self) -> None:
+        Reconciler(self.store, [self.rpc], self.settler, self.settings).run()
