@@ -52,8 +52,11 @@ def odd_progress(value: Value, context: Context) -> Value:
 
 
 def many_threads(value: Value, context: Context) -> Value:
-    """Tell progress from many threads at once."""
-    talk = [threading.Thread(target=lambda: [context.progress(1) for _ in range(500)]) for _ in range(8)]
+    """Tell progress from many threads at once, in messages that the pipe takes in two writes."""
+    long = "x" * 20_000
+    talk = [
+        threading.Thread(target=lambda: [context.progress(1, 2, long) for _ in range(50)]) for _ in range(8)
+    ]
     for thread in talk:
         thread.start()
     for thread in talk:
