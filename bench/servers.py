@@ -14,7 +14,8 @@ from pathlib import Path
 from stellar_sdk import Keypair
 
 from config.settings import USDC, Settings
-from provider.jobs.store import JobStore, connect
+from provider.jobs.connection import connect
+from provider.jobs.store import JobStore
 from provider.localnet.redis_server import redis_command
 
 NETWORK = "stellar:testnet"

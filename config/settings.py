@@ -21,6 +21,10 @@ USDC = {
 """Contract ids of Circle's USDC, 7 decimals (Stellar asset contract of the classic asset)."""
 
 
+CLUSTER_SCHEME = "+cluster://"
+"""Ends the scheme of a URL that lists the nodes of a Redis Cluster by comma."""
+
+
 def _setting(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
 
@@ -61,7 +65,7 @@ class Settings:
     ledger_seconds: float = _setting(5.0, "Seconds a ledger takes while it could not be measured.")
     durability_timeout_ms: int = _setting(1000, "Longest wait for Redis to confirm a write on disk (C7).")
     worker_stop_seconds: float = _setting(20.0, "Time a stopping worker gives its running jobs.")
-    redis_timeout_seconds: float = _setting(2.0, "Longest wait for one Redis command (C5).")
+    redis_timeout_seconds: float = _setting(1.5, "Longest wait for one Redis command (C5).")
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     web_threads: int = _setting(16, "Threads of one web process.")
@@ -79,6 +83,8 @@ class Settings:
         except EnvValidationError as error:
             texts: Any = error.error_messages
             raise SettingsError([f"{name}: {text}" for name in texts for text in texts[name]]) from None
+        if CLUSTER_SCHEME in values["broker_url"]:
+            raise SettingsError(["BROKER_URL: a Redis Cluster carries no messages; name a Redis or RabbitMQ"])
         return cls(**values)
 
 
@@ -108,7 +114,10 @@ def _is_contract(value: str) -> None:
 
 
 _URL = validate.URL(schemes={"http", "https"}, require_tld=False)
-_REDIS_URL = validate.Regexp(r"(rediss?|unix)://", error="must be a redis://, rediss:// or unix:// URL")
+_REDIS_URL = validate.Regexp(
+    r"(rediss?(\+cluster)?|unix)://",
+    error="must be a redis://, rediss://, unix://, redis+cluster:// or rediss+cluster:// URL",
+)
 
 
 def _are_urls(values: list[str]) -> None:

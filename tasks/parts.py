@@ -5,12 +5,13 @@ from functools import cache
 
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.reconcile import Reconciler
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore, connect
+from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient
 from tasks.app import app, registry, settings

@@ -7,7 +7,8 @@ from hashlib import blake2b
 from typing import Any
 
 from provider.jobs import keys
-from provider.jobs.store import JobStore, reaching_redis
+from provider.jobs.connection import node_of, reaching_redis
+from provider.jobs.store import JobStore
 from provider.payments.identifier import read_identifier
 from provider.payments.models import PaymentIdentity, PaymentPayload
 from provider.payments.payload import claim_digest, identify_payment
@@ -99,7 +100,7 @@ class ClaimKeys:
     def outlive(self, digest: str, *, until_ms: int) -> None:
         """Keep a claim whose job is deleted until its payment has surely expired (J15)."""
         with reaching_redis():
-            pipe = self._store.client.pipeline(transaction=False)
+            pipe = node_of(self._store.client, keys.claim(digest)).pipeline(transaction=False)
             pipe.hset(keys.claim(digest), "gone", 1)
             pipe.pexpireat(keys.claim(digest), until_ms)
             pipe.execute()

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from provider.jobs import keys
+from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import INDEX_STEP, Job, Status
-from provider.jobs.store import JobStore, reaching_redis
+from provider.jobs.store import JobStore
 
 RAN_AT, TOOK, CONTRADICTIONS = ":ran_at_ms", ":took_ms", ":contradictions"
 CONFIRMED = "{}:confirmed"
@@ -76,7 +77,7 @@ class Cursors:
         low, high = _scores(Status.PAYMENT_UNCERTAIN)
         score, _, job_id = (self._get(service) or f"{low} ").partition(" ")
         with reaching_redis():
-            pipe = self._client.pipeline(transaction=False)
+            pipe = node_of(self._client, index).pipeline(transaction=False)
             for before in (f"({low}", high, f"({score}"):
                 pipe.zcount(index, "-inf", before)
             pipe.zrank(index, job_id)
@@ -98,9 +99,9 @@ class Cursors:
         All claimed in one millisecond are taken together, so that the cursor is a time.
         """
         since = max(since_ms, int(self._get(CONFIRMED.format(service)) or 0))
-        index, now_ms = keys.index(service), self._store.now_ms()
+        index, now_ms = keys.index(service), self._store.now_ms(service)
         with reaching_redis():
-            pipe = self._client.pipeline(transaction=True)
+            pipe = node_of(self._client, index).pipeline(transaction=True)
             for status in SETTLED:
                 low, high = (status.code * INDEX_STEP + ms for ms in (since, now_ms))
                 pipe.zrange(index, f"({low}", high, byscore=True, offset=0, num=limit + 1, withscores=True)
@@ -120,7 +121,7 @@ class Cursors:
     def note_run(self, took_ms: int, contradictions: int) -> None:
         """Note that a run ended."""
         with reaching_redis():
-            pipe = self._client.pipeline(transaction=False)
+            pipe = node_of(self._client, keys.RECONCILE_CURSOR).pipeline(transaction=False)
             pipe.hset(keys.RECONCILE_CURSOR, mapping={RAN_AT: self._store.now_ms(), TOOK: took_ms})
             pipe.hincrby(keys.RECONCILE_CURSOR, CONTRADICTIONS, contradictions)
             pipe.execute()

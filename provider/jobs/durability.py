@@ -3,10 +3,11 @@
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
-from provider.errors import NotDurable, StoreUnavailable
+from provider.errors import NotDurable
 from provider.jobs import keys
+from provider.jobs.connection import node_of, reaching_redis
 
 
 class Durability:
@@ -19,32 +20,40 @@ class Durability:
     def __init__(self, client: "Redis", *, timeout_ms: int) -> None:
         self._client = client
         self._timeout_ms = timeout_ms
-        self._always: bool | None = None
+        self._always: dict[str, bool] = {}
 
     def confirm(self, service: str) -> None:
         """Return once every earlier write to the records of a service is on disk.
 
         Raises NotDurable when that was not confirmed in time, StoreUnavailable when Redis does not answer.
         """
-        try:
-            if self._fsyncs_always():
-                return
-            pipe: Any = self._client.pipeline(transaction=False)
-            pipe.set(keys.fence(service), 1)
-            pipe.execute_command("WAITAOF", 1, 0, self._timeout_ms)
-            _, (local, _) = pipe.execute()
-        except ResponseError as error:
-            raise NotDurable(f"Redis cannot confirm writes ({error}): set appendfsync always.") from error
-        except RedisError as error:
-            raise StoreUnavailable from error
+        with reaching_redis():
+            try:
+                node = node_of(self._client, keys.fence(service))
+                if not self._fsyncs_always(service, node):
+                    self._confirm(service, node)
+            except ResponseError as error:
+                raise NotDurable(f"Redis cannot confirm writes ({error}): set appendfsync always.") from error
+
+    def _confirm(self, service: str, node: "Redis") -> None:
+        pipe: Any = node.pipeline(transaction=False)
+        pipe.set(keys.fence(service), 1)
+        pipe.execute_command("WAITAOF", 1, 0, self._timeout_ms)
+        _, (local, _) = pipe.execute()
         if local < 1:
             raise NotDurable
 
-    def _fsyncs_always(self) -> bool:
-        if self._always is None:
+    def _fsyncs_always(self, service: str, node: "Redis") -> bool:
+        """Ask once a service: nodes of a cluster may differ."""
+        if service not in self._always:
             try:
-                config = self._client.config_get("append*")
+                config = node.config_get("append*")
             except ResponseError:  # Managed offers block CONFIG; WAITAOF will tell.
                 config = {}
-            self._always = config.get("appendonly") == "yes" and config.get("appendfsync") == "always"
-        return self._always
+            self._always[service] = fsyncs_always(config)
+        return self._always[service]
+
+
+def fsyncs_always(config: Any) -> bool:
+    """Tell from a server's settings whether each reply means that the write is on disk."""
+    return bool(config.get("appendonly") == "yes" and config.get("appendfsync") == "always")

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import structlog
-from redis.exceptions import RedisError
 
 from provider.jobs import keys
+from provider.jobs.connection import REDIS_ERRORS
 from provider.jobs.models import Job
 from provider.jobs.store import JobStore
 
@@ -68,7 +68,7 @@ class JobEvents:
         while True:
             try:
                 self._follow()
-            except RedisError:
+            except REDIS_ERRORS:
                 log.warning(SUBSCRIPTION_LOST)
                 time.sleep(RECONNECT_SECONDS)
 
@@ -87,7 +87,7 @@ class JobEvents:
                 elif message["type"] == "pmessage":
                     self._wake([keys.job_id_of(message["channel"])])
         finally:
-            with suppress(RedisError):
+            with suppress(*REDIS_ERRORS):
                 pubsub.close()
 
     def _wake(self, job_ids: list[str]) -> None:

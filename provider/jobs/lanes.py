@@ -6,8 +6,9 @@ from typing import Any
 
 from provider.errors import LaneFull
 from provider.jobs import keys
+from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import INDEX_STEP, Job, Lease, Place, Status
-from provider.jobs.store import JobStore, job_from_flat, reaching_redis
+from provider.jobs.store import JobStore, job_from_flat
 from provider.services import Service
 
 PACE_WEIGHT = 0.1
@@ -50,7 +51,7 @@ class Lanes:
     def place(self, job: Job, service: Service) -> Place | None:
         """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
         with reaching_redis():
-            pipe = self._client.pipeline(transaction=False)
+            pipe = node_of(self._client, keys.lane(job.service)).pipeline(transaction=False)
             pipe.zrank(keys.lane(job.service), job.id)
             pipe.zcard(keys.slots(job.service))
             pipe.hget(keys.pace(job.service), "average_ms")
@@ -99,7 +100,7 @@ class Lanes:
     def load(self, service_name: str) -> tuple[int, int]:
         """Count the jobs that wait in a lane, and those that run."""
         with reaching_redis():
-            pipe = self._client.pipeline(transaction=False)
+            pipe = node_of(self._client, keys.lane(service_name)).pipeline(transaction=False)
             pipe.zcard(keys.lane(service_name))
             pipe.zcard(keys.slots(service_name))
             waiting, busy = pipe.execute()

@@ -1,7 +1,8 @@
 """Where all processes share one reading of the ledger clock (standard §10, end)."""
 
 from provider.jobs import keys
-from provider.jobs.store import JobStore, reaching_redis
+from provider.jobs.connection import reaching_redis
+from provider.jobs.store import JobStore
 
 
 class LedgerCache:

@@ -74,7 +74,8 @@ class Outcomes:
         delay = random.uniform(0, min(MOST_BACKOFF_SECONDS, BACKOFF_SECONDS * 2**job.retries))
         if job.retries >= service.max_retries or not self._fits(job, delay):
             return self.fail(job, ErrorCode.SERVICE_FAILED)
-        fields = {"retries": job.retries + 1, "not_before_ms": self._store.now_ms() + int(delay * 1000)}
+        not_before_ms = self._store.now_ms(job.service) + int(delay * 1000)
+        fields = {"retries": job.retries + 1, "not_before_ms": not_before_ms}
         return self._requeue(job, fields, RETRIED, enter="", look=delay)
 
     def interrupted(self, job: Job, service: Service | None) -> bool:
@@ -90,7 +91,7 @@ class Outcomes:
         return self._requeue(job, {"starts": job.starts - 1}, HANDED_BACK, enter="lane", look="deadline")
 
     def _fits(self, job: Job, delay: float) -> bool:
-        return job.deadline_ms is None or self._store.now_ms() + delay * 1000 < job.deadline_ms
+        return job.deadline_ms is None or self._store.now_ms(job.service) + delay * 1000 < job.deadline_ms
 
     def _requeue(self, job: Job, fields: dict[str, Any], event: str, *, enter: str, look: Any) -> bool:
         moved = self._store.move(

@@ -5,9 +5,8 @@ from importlib import resources
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError
 
-from provider.errors import StoreUnavailable
+from provider.jobs.connection import reaching_redis
 
 STEPS = (
     "claim",
@@ -38,9 +37,7 @@ class Scripts:
 
     def __call__(self, name: str, keys: Iterable[str], args: Iterable[Any]) -> Any:
         """Run one script. Raises StoreUnavailable when Redis does not answer or refuses."""
-        try:
+        with reaching_redis():
             answer = self._scripts[name](keys=list(keys), args=list(args))
-        except RedisError as error:
-            raise StoreUnavailable from error
         self.after(name)
         return answer

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from provider.jobs import keys
+from provider.jobs.connection import reaching_redis
 from provider.jobs.models import INDEX_STEP, Status
-from provider.jobs.store import JobStore, reaching_redis
+from provider.jobs.store import JobStore
 from provider.services import Service
 
 

@@ -4,43 +4,17 @@ All times inside are Redis `TIME` (C6). A method that lost a race returns None o
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
-from provider.errors import JobNotFound, StoreUnavailable
+from provider.errors import JobNotFound
 from provider.jobs import keys
+from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status
 from provider.jobs.record import job_from_hash
 from provider.jobs.scripting import Scripts
-
-
-def connect(url: str, *, timeout_seconds: float = 2.0, **options: Any) -> "Redis":
-    """Open the store's client. One reconnect after a lost connection, none after a time-out (C5)."""
-    retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-    return Redis.from_url(
-        url,
-        decode_responses=True,
-        socket_timeout=timeout_seconds,
-        socket_connect_timeout=timeout_seconds,
-        retry=retry,
-        **options,
-    )
-
-
-@contextmanager
-def reaching_redis() -> Iterator[None]:
-    """Turn every Redis error into StoreUnavailable."""
-    try:
-        yield
-    except RedisError as error:
-        raise StoreUnavailable from error
 
 
 def job_from_flat(job_id: str, flat: list[str]) -> Job:
@@ -62,10 +36,10 @@ class JobStore:
         with reaching_redis():
             self.client.ping()
 
-    def now_ms(self) -> int:
-        """Tell the time by Redis' clock, in ms."""
+    def now_ms(self, service: str = "") -> int:
+        """Tell the time in ms, by the clock of the node that holds a service (C6), or what is common."""
         with reaching_redis():
-            seconds, micros = self.client.time()
+            seconds, micros = node_of(self.client, keys.due(service) if service else keys.SERVICES).time()
         return int(seconds) * 1000 + int(micros) // 1000
 
     def get(self, job_id: str) -> Job:
@@ -177,8 +151,10 @@ class JobStore:
 
     def get_many(self, job_ids: list[str]) -> list[Job]:
         """Read several jobs of one service in one round trip; those that are gone are left out."""
+        if not job_ids:
+            return []
         with reaching_redis():
-            pipe = self.client.pipeline(transaction=False)
+            pipe = node_of(self.client, keys.job(job_ids[0])).pipeline(transaction=False)
             for job_id in job_ids:
                 pipe.hgetall(keys.job(job_id))
             records = pipe.execute()
@@ -187,7 +163,7 @@ class JobStore:
     def look_later(self, job: Job, seconds: float) -> None:
         """Put the sweep's next look at a job off, if it has one at all and none later."""
         with reaching_redis():
-            due = {job.id: self.now_ms() + seconds * 1000}
+            due = {job.id: self.now_ms(job.service) + seconds * 1000}
             self.client.zadd(keys.due(job.service), due, xx=True, gt=True)
 
     def forget(self, job: Job) -> bool:

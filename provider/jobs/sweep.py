@@ -79,9 +79,9 @@ class Sweep:
     def run(self) -> SweepReport:
         """Sweep every service that ever had a job."""
         report = SweepReport()
-        now = _Now(self._store.now_ms(), self._clock.read())
+        ledger = self._clock.read()
         for name in self._store.service_names():
-            service = self._service(name)
+            service, now = self._service(name), _Now(self._store.now_ms(name), ledger)
             for job in self._store.due(name, now.ms, limit=self._settings.sweep_batch):
                 report.actions[self._look(job, service, now)] += 1
             self._wake(name, service, report)

@@ -6,10 +6,10 @@ from typing import Any
 
 import structlog
 from flask import Flask, Response
-from redis.exceptions import RedisError
 from werkzeug.exceptions import HTTPException
 
 from provider.errors import BodyTooLarge, CallError, LaneFull, ProviderError, StoreUnavailable
+from provider.jobs.connection import REDIS_ERRORS
 
 logger = structlog.get_logger(__name__)
 
@@ -21,7 +21,8 @@ def init_app(app: Flask) -> None:
     """Turn every exception into a problem."""
     app.register_error_handler(ProviderError, own_error)
     app.register_error_handler(HTTPException, http_error)
-    app.register_error_handler(RedisError, lambda _: own_error(StoreUnavailable()))
+    for family in REDIS_ERRORS:
+        app.register_error_handler(family, lambda _: own_error(StoreUnavailable()))
     app.register_error_handler(Exception, unexpected_error)
 
 

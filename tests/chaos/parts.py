@@ -11,11 +11,12 @@ from config.celery import celery_config
 from config.settings import Settings
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.reconcile import Reconciler
 from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore, connect
+from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient
 from tasks.dispatch import CeleryDispatcher

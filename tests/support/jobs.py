@@ -11,13 +11,14 @@ from stellar_sdk import Keypair
 from config.settings import USDC, Settings
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.jobs.claims import ClaimDesk
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import Job
 from provider.jobs.outcomes import Outcomes
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore, connect
+from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload

@@ -13,11 +13,12 @@ from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelop
 
 from config.settings import TESTNET, USDC, Settings
 from provider.jobs import keys
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.models import Draft, Job, Status, Terms
 from provider.jobs.reconcile import Reconciler, ReconcileReport
 from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore, connect
+from provider.jobs.store import JobStore
 from provider.localnet.chain.faults import Faults
 from provider.localnet.chain.model import ChainConfig
 from provider.localnet.chain.rpc import Rpc

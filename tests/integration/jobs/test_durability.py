@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from provider.errors import NotDurable
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.models import Job, Status
-from provider.jobs.store import connect
 from tests.support.jobs import Platform, running_platform
 from tests.support.redis_server import RedisServer
 

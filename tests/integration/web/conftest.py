@@ -13,13 +13,14 @@ from config.settings import TESTNET, USDC, Settings
 from provider.chain.clock import LedgerClock
 from provider.jobs import keys
 from provider.jobs.claims import ClaimDesk
+from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
 from provider.jobs.events import JobEvents
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import ErrorCode, Job, Lease
 from provider.jobs.outcomes import Outcomes
 from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore, connect
+from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import Registry, Service
 from provider.web.app import create_app
