@@ -3,6 +3,7 @@
 from config.logging import configure_logging
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.events import JobEvents
+from provider.jobs.health import refuse_unsafe_redis
 from provider.web.app import create_app
 from tasks import parts
 from tasks.app import registry, settings
@@ -10,5 +11,6 @@ from tasks.app import registry, settings
 configure_logging(settings.log_level)
 
 store = parts.store()
+refuse_unsafe_redis(store.client)
 desk = ClaimDesk(store, parts.facilitator(), parts.clock(), parts.dispatcher(), settings)
 app = create_app(settings, registry=registry, store=store, desk=desk, events=JobEvents(store))

@@ -1,0 +1,71 @@
+"""Deployed processes refuse a Redis that may evict claims, and wait for one that is away (C4, C5)."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from stellar_sdk import Keypair
+
+from tests.support.gunicorn import running_gunicorn
+from tests.support.redis_server import RedisServer, running_redis
+
+WEB = ["gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
+WORKER = ["celery", "-A", "tasks.app", "worker", "-P", "threads", "-c", "1", "-Q", "settle.sudoku"]
+BEAT = ["celery", "-A", "tasks.app", "beat"]
+
+
+@pytest.fixture(scope="module")
+def evicting() -> Iterator[RedisServer]:
+    """Run a Redis as a cache is run."""
+    with running_redis("--maxmemory-policy", "allkeys-lru") as server:
+        yield server
+
+
+def environment(redis_url: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PAY_TO": Keypair.random().public_key,
+        "REDIS_URL": redis_url,
+        "BROKER_URL": "memory://",
+        "PORT": "0",
+    }
+
+
+@pytest.mark.parametrize("command", [WEB, WORKER, BEAT], ids=["web", "worker", "beat"])
+def test_an_evicting_redis_is_refused_at_start(command: list[str], evicting: RedisServer) -> None:
+    """C4: the process ends, and says which setting is wrong and what it should be."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env=environment(evicting.url),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode != 0
+    assert "redis eviction: maxmemory-policy allkeys-lru; set `maxmemory-policy noeviction`" in (
+        done.stdout + done.stderr
+    )
+
+
+def test_a_web_process_starts_while_redis_is_away() -> None:
+    """C5: it answers for itself, and comes to life with Redis."""
+    with running_gunicorn(environment("unix:///tmp/no-such.sock")):
+        pass
+
+
+def test_a_worker_starts_while_redis_is_away() -> None:
+    """C5: it waits for work."""
+    given = environment("unix:///tmp/no-such.sock")
+    with subprocess.Popen(
+        [sys.executable, "-m", *WORKER],
+        env=given,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as worker:
+        assert worker.stdout is not None
+        ready = any(" ready" in line for line in worker.stdout)
+        worker.terminate()
+    assert ready
