@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES = ("calls", "jobs", "memory")
+NAMES = ("calls", "jobs", "memory", "sweep", "reconcile", "store", "wakeup")
 
 
 def main(arguments: list[str]) -> None:

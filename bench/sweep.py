@@ -1,0 +1,108 @@
+"""The recovery sweep: nothing due among ever more stored jobs, and 500 due jobs of every kind at once."""
+
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from bench import servers
+from bench.filling import fill
+from bench.mixture import KINDS, put_due
+from bench.report import table
+from bench.services import services
+from config.logging import configure_logging
+from config.settings import Settings
+from provider.chain.clock import LedgerClock
+from provider.jobs.durability import Durability
+from provider.jobs.ledgercache import LedgerCache
+from provider.jobs.settler import Settler
+from provider.jobs.store import JobStore
+from provider.jobs.sweep import Sweep
+from provider.payments.facilitator import FacilitatorClient
+
+STORED = (1_000, 100_000, 1_000_000)
+FLAT = 1.3
+DUE, DUE_SECONDS = 500, 0.5
+
+
+def sweep_over(store: JobStore, settings: Settings) -> Sweep:
+    """Build a sweep as a worker does, wake-ups through Celery included."""
+    from celery import Celery
+
+    from config.celery import celery_config
+    from tasks.dispatch import CeleryDispatcher
+
+    app = Celery("bench", set_as_current=False)
+    app.conf.update(celery_config(settings, [service.name for service in services]))
+    dispatcher = CeleryDispatcher(app)
+    client = FacilitatorClient(settings.facilitator_url)
+    settler = Settler(store, client, Durability(store.client, timeout_ms=1000), dispatcher, settings)
+    clock = LedgerClock(None, LedgerCache(store))
+    return Sweep(store, services, settler, clock, dispatcher, settings)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Time one call."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def nothing_due(quick: bool) -> None:
+    """Sweep stores of different size in turn, so that whatever else this machine does meets all alike."""
+    sizes, rounds = (STORED[:2], 100) if quick else (STORED, 500)
+    sweeps: dict[int, Sweep] = {}
+    with ExitStack() as stack, servers.facilitator(0) as url:
+        for size in sizes:
+            settings = servers.settings_for(stack.enter_context(servers.redis_server()), url)
+            store = servers.store_of(settings)
+            store.client.config_set("auto-aof-rewrite-percentage", 0)  # No fork beside the measurement.
+            fill(store, url, settings, size)
+            sweeps[size] = sweep_over(store, settings)
+            sweeps[size].run()
+        taken: dict[int, list[float]] = {size: [] for size in sizes}
+        for _ in range(rounds):
+            for size in sizes:
+                taken[size].append(seconds(sweeps[size].run))
+    medians = {size: statistics.median(times) for size, times in taken.items()}
+    rows = []
+    for size, median in medians.items():
+        ratio = median / medians[sizes[0]]
+        rows.append(
+            (f"{size:,}", f"{median * 1000:.2f}", f"{ratio:.2f}", str(FLAT), "yes" if ratio <= FLAT else "NO")
+        )
+    table(
+        f"Sweep with nothing due, {rounds} rounds",
+        ("stored jobs", "ms", "ratio", "most", "holds"),
+        rows,
+    )
+
+
+def everything_due(quick: bool) -> None:
+    """Sweep as many jobs as a run takes, a ninth of them of each kind."""
+    rows = []
+    for _ in range(1 if quick else 3):
+        with servers.redis_server() as redis_url, servers.facilitator(0) as url:
+            settings = servers.settings_for(redis_url, url)
+            store = servers.store_of(settings)
+            sweep = sweep_over(store, settings)
+            sweep.run()
+            put_due(store, settings, DUE)
+            began = time.perf_counter()
+            report = sweep.run()
+            took = time.perf_counter() - began
+        assert report.actions.total() == DUE, report
+        actions = ", ".join(f"{name} {count}" for name, count in sorted(report.actions.items()))
+        rows.append((f"{took:.2f}", str(DUE_SECONDS), "yes" if took <= DUE_SECONDS else "NO", actions))
+    table(
+        f"Sweep of {DUE} due jobs of {len(KINDS)} kinds",
+        ("seconds", "most", "holds", "actions"),
+        rows,
+    )
+
+
+def run(quick: bool = False) -> None:
+    """Measure both."""
+    configure_logging("ERROR")
+    nothing_due(quick)
+    everything_due(quick)
