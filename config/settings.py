@@ -63,7 +63,7 @@ class Settings:
     sweep_batch: int = _setting(500, "Most jobs a sweep looks at in one run.")
     retention_seconds: float = _setting(7 * 86400.0, "How long finished jobs are kept.")
     ledger_seconds: float = _setting(5.0, "Seconds a ledger takes while it could not be measured.")
-    durability_timeout_ms: int = _setting(1000, "Longest wait for Redis to confirm a write on disk (C7).")
+    durability_timeout_ms: int = _setting(3000, "Longest wait for Redis to confirm a write on disk (C7).")
     worker_stop_seconds: float = _setting(20.0, "Time a stopping worker gives its running jobs.")
     redis_timeout_seconds: float = _setting(1.5, "Longest wait for one Redis command (C5).")
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")

@@ -39,12 +39,14 @@ class Parts:
     net: LocalNet
     home: Path
     port: int = field(default_factory=_free_port)
+    broker_url: str = ""
 
     @cached_property
     def settings(self) -> Settings:
         return Settings(
             public_url=f"http://127.0.0.1:{self.port}",
             redis_url=self.redis_url,
+            broker_url=self.broker_url,
             asset=self.net.state.config.token.contract,
             pay_to=self.net.seller.public_key,
             facilitator_url=self.net.facilitator.url,
@@ -69,7 +71,7 @@ class Parts:
     @cached_property
     def settler(self) -> Settler:
         client = FacilitatorClient(self.net.facilitator.url)
-        durability = Durability(self.store.client, timeout_ms=1000)
+        durability = Durability(self.store.client, timeout_ms=3000)
         return Settler(self.store, client, durability, self.dispatcher, self.settings)
 
     @cached_property

@@ -137,7 +137,7 @@ class Platform:
 
     @cached_property
     def settler(self) -> Settler:
-        durability = Durability(self.store.client, timeout_ms=1000)
+        durability = Durability(self.store.client, timeout_ms=3000)
         return Settler(self.store, self.client, durability, self.wakeups, self.settings)
 
     @cached_property
