@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from provider import errors
 from provider.payments import transport, wire
+from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
 from provider.payments.payload import identify_payment
 from provider.payments.schemas import dump_payload, dump_requirements, load_verdict
@@ -42,7 +43,7 @@ class FacilitatorClient:
         self._verify_timeout_seconds = verify_timeout_seconds
         self._settle_timeout_seconds = settle_timeout_seconds
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._sessions = transport.PooledSessions(self._headers)
+        self._kept = KeptConnections(self.url, self._headers)
         self._observer = observer
 
     def supported(self) -> dict[str, Any]:
@@ -52,7 +53,7 @@ class FacilitatorClient:
             errors.FacilitatorUnreachable: no usable answer.
         """
         with self._observed("supported"):
-            answer = self._pooled("GET", "/supported", None)
+            answer = self._repeatable("GET", "/supported", b"")
         if answer.status != 200 or answer.body is None or not isinstance(answer.body.get("kinds"), list):
             raise errors.FacilitatorUnreachable(
                 f"{self.url}/supported gave no usable answer: {_told(answer)}."
@@ -66,7 +67,7 @@ class FacilitatorClient:
             errors.FacilitatorUnreachable: no usable answer; nothing happened, so asking again is harmless.
         """
         with self._observed("verify"):
-            answer = self._pooled("POST", "/verify", _body(payload, requirements))
+            answer = self._repeatable("POST", "/verify", _body(payload, requirements))
         return self._verdict(answer)
 
     def settle(
@@ -91,7 +92,7 @@ class FacilitatorClient:
             )
         return classify(answer, network=requirements.network, payer=payer)
 
-    def _pooled(self, method: str, path: str, body: bytes | None) -> FacilitatorAnswer:
+    def _repeatable(self, method: str, path: str, body: bytes) -> FacilitatorAnswer:
         """Call on this thread's connection; once more if a kept-alive one had been closed meanwhile."""
         ends = time.monotonic() + self._verify_timeout_seconds
         answer = FacilitatorAnswer(failure=Failure.TIMED_OUT)
@@ -99,7 +100,7 @@ class FacilitatorClient:
             left = ends - time.monotonic()
             if left <= 0:
                 break
-            answer = transport.call(self._sessions.get(), method, self.url + path, seconds=left, body=body)
+            answer = self._kept.call(method, path, body, seconds=left)
             if answer.failure is not Failure.BROKEN:
                 break
         return answer

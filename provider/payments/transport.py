@@ -6,17 +6,17 @@ environment, no more than 64 KiB of answer.
 """
 
 import io
-import os
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError
@@ -26,6 +26,8 @@ from provider.payments.settlement import FacilitatorAnswer, Failure
 
 MAX_ANSWER_BYTES = 64 * 1024
 CONNECT_TIMEOUT_SECONDS = 5.0
+
+COMMON_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 _MAX_RECEIVED_BYTES = 2 * MAX_ANSWER_BYTES
 
@@ -130,25 +132,21 @@ def new_session(headers: dict[str, str]) -> requests.Session:
     """Make a session that reads nothing from the environment and never retries."""
     session = requests.Session()
     session.trust_env = False
-    session.headers.update({"Accept": "application/json", "Accept-Encoding": "identity", **headers})
+    session.headers.update({**COMMON_HEADERS, **headers})
     for prefix in ("http://", "https://"):
         session.mount(prefix, _TimedAdapter(pool_connections=1, pool_maxsize=1, max_retries=0))
     return session
 
 
-class PooledSessions:
-    """One kept-alive session a thread and process: neither may share a connection."""
-
-    def __init__(self, headers: dict[str, str]) -> None:
-        self._headers = headers
-        self._local = threading.local()
-
-    def get(self) -> requests.Session:
-        """Return this thread's session; a forked child makes its own."""
-        if getattr(self._local, "pid", None) != os.getpid():
-            self._local.session, self._local.pid = new_session(self._headers), os.getpid()
-        session: requests.Session = self._local.session
-        return session
+def connection_to(url: str) -> HTTPConnection:
+    """Make a connection that a session would make, not yet connected."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return _TimedHTTPSConnection(
+            host, parts.port, cert_reqs="CERT_REQUIRED", ca_certs=DEFAULT_CA_BUNDLE_PATH
+        )
+    return _TimedHTTPConnection(host, parts.port)
 
 
 def call(
@@ -196,10 +194,15 @@ def _read(response: requests.Response) -> FacilitatorAnswer:
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
             return FacilitatorAnswer(response.status_code, failure=Failure.TOO_LARGE)
+    return answer_of(response.status_code, content)
+
+
+def answer_of(status: int, content: bytes) -> FacilitatorAnswer:
+    """Read the content of an answer as the JSON object it should be."""
     try:
-        return FacilitatorAnswer(response.status_code, wire.parse_object(content))
+        return FacilitatorAnswer(status, wire.parse_object(content))
     except ValueError:
-        return FacilitatorAnswer(response.status_code, failure=Failure.UNREADABLE)
+        return FacilitatorAnswer(status, failure=Failure.UNREADABLE)
 
 
 def _failure(error: requests.RequestException) -> Failure:

@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,44 @@ def test_a_kept_connection_that_resets_is_asked_once_more(payment: PaymentPayloa
         with pytest.raises(errors.FacilitatorUnreachable):
             FacilitatorClient(server.url).verify(payment, OFFER)
         assert len(server.requests) == 2
+
+
+def test_what_a_server_says_out_of_turn_is_no_answer(payment: PaymentPayload) -> None:
+    """Bytes that came after an answer would be taken for the next one: the connection is not used again."""
+    read, sent = threading.Event(), threading.Event()
+
+    def say_more(connection: socket.socket) -> None:
+        answer(200, {"isValid": False, "invalidReason": "no"})(connection)
+        read.wait(10)
+        with suppress(OSError):
+            answer(200, {"isValid": True})(connection)
+        sent.set()
+
+    with raw_server(say_more) as server:
+        client = FacilitatorClient(server.url)
+        assert not client.verify(payment, OFFER).valid
+        read.set()
+        assert sent.wait(10)
+        assert not client.verify(payment, OFFER).valid
+        assert server.connections == 2
+
+
+def test_verify_trusts_known_authorities_alone(
+    payment: PaymentPayload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept connection checks certificates and names as a session does."""
+    certificate = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with raw_server(answer(200, {"isValid": True}), tls=context) as server:
+        url = server.url.replace("http://127.0.0.1", "https://localhost")
+        with pytest.raises(errors.FacilitatorUnreachable):
+            FacilitatorClient(url).verify(payment, OFFER)
+        monkeypatch.setattr(transport, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
+        assert FacilitatorClient(url).verify(payment, OFFER).valid
+        with pytest.raises(errors.FacilitatorUnreachable):
+            FacilitatorClient(url.replace("localhost", "127.0.0.1")).verify(payment, OFFER)
+        assert len(server.requests) == 1
 
 
 def test_each_thread_has_its_own_connection(payment: PaymentPayload) -> None:

@@ -46,12 +46,13 @@ class RawServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        if self.tls is not None:
-            connection = self.tls.wrap_socket(connection, server_side=True)
-        with connection, suppress(OSError):
+        with suppress(OSError), self._secured(connection) as connection:
             while request := read_request(connection):
                 self.requests.append(request)
                 self.behave(connection)
+
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        return self.tls.wrap_socket(connection, server_side=True) if self.tls else connection
 
 
 @contextmanager
