@@ -1,6 +1,7 @@
 """Does a local platform answer? Each process is asked in the way its users would ask it."""
 
 import contextlib
+import re
 import time
 from collections.abc import Callable
 
@@ -11,7 +12,8 @@ from provider.localnet.stack.plan import Plan
 
 ASK_SECONDS = 2.0
 PAUSE_SECONDS = 0.1
-WORKERS = ("handle", "settle", "maintenance")
+WORKERS = frozenset({"handle", "settle", "maintenance"})
+ONLINE = re.compile(r'^flower_worker_online\{worker="([^"@]+)@[^"]*"\} 1\.0$', re.MULTILINE)
 
 Check = Callable[[], bool]
 
@@ -25,6 +27,9 @@ def checks(plan: Plan) -> dict[str, Check]:
     def answers(url: str) -> bool:
         return http.get(url, timeout=ASK_SECONDS).ok
 
+    def metrics() -> str:
+        return http.get(plan.flower_url + "/metrics", timeout=ASK_SECONDS).text
+
     def chain_is_healthy() -> bool:
         call = {"jsonrpc": "2.0", "id": 1, "method": "getHealth"}
         return "result" in http.post(plan.rpc_url, json=call, timeout=ASK_SECONDS).json()
@@ -34,15 +39,15 @@ def checks(plan: Plan) -> dict[str, Check]:
         "chain": chain_is_healthy,
         "facilitator": lambda: answers(plan.facilitator_url + "/supported"),
         "web": lambda: answers(plan.web_url + "/readyz"),
-        "workers": lambda: waiting_workers(store) >= len(WORKERS),
+        "workers": lambda: online_workers(metrics()) >= WORKERS,
         "beat": lambda: bool(store.exists("beat::lock")),
         "flower": lambda: answers(plan.flower_url + "/healthcheck"),
     }
 
 
-def waiting_workers(store: "redis.Redis") -> int:
-    """Count the Celery workers that wait for messages: each holds one blocking BRPOP."""
-    return sum(client["cmd"] == "brpop" for client in store.client_list())
+def online_workers(metrics: str) -> set[str]:
+    """Name the workers that Flower has heard of. They obey no remote control, so they answer no ping."""
+    return set(ONLINE.findall(metrics))
 
 
 def wait_until_ready(pending: dict[str, Check], seconds: float, stop: Callable[[], bool]) -> list[str]:

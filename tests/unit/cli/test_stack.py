@@ -19,6 +19,7 @@ from provider.localnet import redis_server
 from provider.localnet.stack.plan import BACK, Plan
 from provider.localnet.stack.platform import write_private
 from provider.localnet.stack.ports import Ports, is_free
+from provider.localnet.stack.ready import online_workers
 
 PLAN = Plan(ports=Ports.from_base(8000), data_dir=Path("/tmp/nowhere"))
 
@@ -143,3 +144,16 @@ def test_a_deployment_runs_the_same_processes() -> None:
     deployed = parse_procfile((Path(__file__).parents[3] / "Procfile").read_text()).processes
     assert deployed.keys() == PLAN.commands().keys() - set(BACK)
     assert all(command.startswith("exec ") for command in deployed.values())
+
+
+def test_only_workers_that_are_online_count_as_ready() -> None:
+    """Flower waits for messages too, and remembers workers that have gone."""
+    metrics = "\n".join(
+        [
+            "# TYPE flower_worker_online gauge",
+            'flower_worker_online{worker="handle@a-b.example"} 1.0',
+            'flower_worker_online{worker="settle@a"} 0.0',
+            'flower_events_total{task="x",type="task-received",worker="maintenance@a"} 1.0',
+        ]
+    )
+    assert online_workers(metrics) == {"handle"}
