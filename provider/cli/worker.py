@@ -43,7 +43,7 @@ def worker_command(kinds: tuple[str, ...], services: list[str], concurrency: int
     handles = "handle" in kinds
     pool, jobs = ("prefork", 4) if handles else ("threads", 16)
     return [
-        *(sys.executable, "-m", "celery", "--app", "tasks.app", "worker"),
+        *(sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "worker"),
         *("--pool", pool, "--concurrency", str(concurrency or jobs)),
         *("--queues", ",".join(queue for kind in kinds for queue in queues(kind, services))),
         *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),
