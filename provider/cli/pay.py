@@ -74,7 +74,7 @@ def command(
         ledger_seconds=float(given.get("ledger_seconds", 5)),
         session=_session(),
     )
-    target = given.get("web_url", "") + url if url.startswith("/") else url
+    target = _target(url, given)
     try:
         purchase = buyer.buy(target, _body(data), wait=wait)
     except NoAnswer as error:
@@ -93,6 +93,16 @@ def _dev_settings(path: Path | None, *, required: bool) -> dict[str, Any]:
         raise click.UsageError(f"{path} is not there: start `provider dev`, or give --secret-env and --rpc.")
     settings = json.loads(path.read_text(encoding="utf-8"))
     return settings if isinstance(settings, dict) else {}
+
+
+def _target(url: str, given: dict[str, Any]) -> str:
+    if url.startswith("/") and "web_url" in given:
+        return str(given["web_url"]) + url
+    if not url.startswith(("http://", "https://")):
+        raise click.BadParameter(
+            f"{url!r} begins with none of http://, https:// and, for `provider dev`, /", param_hint="URL"
+        )
+    return url
 
 
 def _keypair(variable: str | None, given: dict[str, Any]) -> Keypair:
@@ -116,7 +126,9 @@ def _body(data: str | None) -> Any:
     try:
         text = Path(data[1:]).read_text(encoding="utf-8") if data.startswith("@") else data
         return json.loads(text)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise click.BadParameter(f"{data[1:]}: {error.strerror}", param_hint="--data") from None
+    except ValueError as error:
         raise click.BadParameter(f"not JSON: {error}", param_hint="--data") from None
 
 
@@ -153,7 +165,7 @@ def _show(purchase: Purchase) -> None:
         return
     state = str(job.get("status", "unknown"))
     told.print(f"[bold]{state}[/bold]  {units(purchase.offer.amount)} USDC  job {job.get('id', '?')}")
-    told.print(f"transaction {purchase.transaction or 'none so far'}")
+    told.print(f"transaction {purchase.transaction or ('none' if purchase.final else 'none so far')}")
     if purchase.succeeded:
         _print_json(purchase.output)
         return

@@ -189,3 +189,11 @@ def test_a_payment_is_named_where_the_seller_understands_names(
     named = decode_payment_signature(seller.payments[0]).extensions["payment-identifier"]
     assert named["info"]["id"].startswith("pay_")
     assert named["schema"] == {}
+
+
+def test_a_seller_who_is_not_there_is_not_waited_for(buyer: Buyer, seller: Seller) -> None:
+    """Nothing was signed yet, so nothing is lost by giving up."""
+    seller.unpaid = [DROP]
+    with pytest.raises(CallRefused, match="nobody answers"):
+        buy(buyer, seller, wait=120)
+    assert len(seller.seen) == 5

@@ -109,3 +109,21 @@ def test_wrong_arguments_are_told_before_anything_is_called(
 ) -> None:
     assert pay(dev_json, *arguments).exit_code == 2
     assert seller.seen == []
+
+
+@pytest.mark.parametrize("url", ["run/x", "ftp://127.0.0.1/run/x"])
+def test_an_address_that_cannot_be_called_is_told_at_once(dev_json: Path, url: str) -> None:
+    done = CliRunner().invoke(command, [url, "--dev-json", str(dev_json)])
+    assert done.exit_code == 2
+    assert "http://" in done.stderr
+
+
+def test_a_file_that_is_missing_is_not_called_wrong_json(dev_json: Path) -> None:
+    assert "missing.json: No such file" in pay(dev_json, "--data", "@missing.json").stderr
+
+
+def test_a_failed_job_promises_no_transaction(dev_json: Path, seller: Seller) -> None:
+    seller.paid = [
+        job("failed", 500, error={"code": "service_failed", "message": "No.", "charged": False}),
+    ]
+    assert "transaction none\n" in pay(dev_json).stderr

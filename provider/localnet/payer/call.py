@@ -20,6 +20,8 @@ HOLD_SECONDS = 25
 """Longest `Prefer: wait` of one request; routers cut at 30 s."""
 CONNECT_SECONDS, READ_MARGIN_SECONDS = 5, 15
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.2, 15.0
+MOST_UNANSWERED = 5
+"""Calls without payment that nobody answers, before the buyer gives up: there is nothing to hold on to."""
 NOT_FOUND = 404
 FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
 """Without a job in the body these say nothing about the payment: the same call is sent again."""
@@ -62,6 +64,7 @@ class Call:
         Raises:
             CallRefused: if the service wants no payment for what it refuses, or does not answer.
         """
+        unanswered = 0
         while True:
             try:
                 answer, problem = self._send({}), ""
@@ -69,8 +72,9 @@ class Call:
                     return answer
                 problem = problem_text(_json(answer), answer.status_code)
             except requests.RequestException as error:
-                answer, problem = None, type(error).__name__
-            if not self._waiting.pause(_retry_after(answer)):
+                answer, problem = None, f"nobody answers ({type(error).__name__})"
+                unanswered += 1
+            if unanswered == MOST_UNANSWERED or not self._waiting.pause(_retry_after(answer)):
                 raise CallRefused(f"{self._url} cannot be called now: {problem}")
 
     def without_payment(self, answer: requests.Response) -> Purchase:
