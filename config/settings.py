@@ -82,7 +82,7 @@ class Settings:
             env.seal()
         except EnvValidationError as error:
             texts: Any = error.error_messages
-            raise SettingsError([f"{name}: {text}" for name in texts for text in texts[name]]) from None
+            raise SettingsError([_problem(n, text) for n in texts for text in texts[n]]) from None
         if CLUSTER_SCHEME in values["broker_url"]:
             raise SettingsError(["BROKER_URL: a Redis Cluster carries no messages; name a Redis or RabbitMQ"])
         return cls(**values)
@@ -103,6 +103,11 @@ def _read(env: Env, name: str, default: Any) -> Any:
     return env.str(key, default, validate=check)
 
 
+def _problem(variable: str, text: str) -> str:
+    """Say what to do about a missing variable, where environs only says that it is missing."""
+    return f"{variable}: {REQUIRED[variable.lower()] if text == NOT_SET else text}"
+
+
 def _is_payee(value: str) -> None:
     if not (StrKey.is_valid_ed25519_public_key(value) or StrKey.is_valid_contract(value)):
         raise ValidationError("must be a Stellar account (G…) or contract (C…) id")
@@ -113,10 +118,14 @@ def _is_contract(value: str) -> None:
         raise ValidationError("must be the contract id (C…) of a token")
 
 
-_URL = validate.URL(schemes={"http", "https"}, require_tld=False)
+_URL = validate.URL(schemes={"http", "https"}, require_tld=False, error="must be an http:// or https:// URL")
 _REDIS_URL = validate.Regexp(
     r"(rediss?(\+cluster)?|unix)://",
     error="must be a redis://, rediss://, unix://, redis+cluster:// or rediss+cluster:// URL",
+)
+_BROKER_URL = validate.Regexp(
+    r"$|(rediss?(\+cluster)?|unix|amqps?|memory)://",
+    error="must be a redis://, rediss://, unix://, amqp:// or amqps:// URL",
 )
 
 
@@ -125,12 +134,15 @@ def _are_urls(values: list[str]) -> None:
         _URL(value)
 
 
-REQUIRED = frozenset({"pay_to"})
+NOT_SET = "Environment variable not set."
+REQUIRED = {"pay_to": "is not set; name the Stellar account (G…) or contract (C…) that is to be paid"}
+"""What to do about a setting that has no default."""
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "public_url": _URL,
     "facilitator_url": _URL,
     "stellar_rpc_urls": _are_urls,
     "redis_url": _REDIS_URL,
+    "broker_url": _BROKER_URL,
     "network": validate.OneOf([TESTNET, PUBNET]),
     "asset": _is_contract,
     "pay_to": _is_payee,
