@@ -44,6 +44,7 @@ def command(keep: bool) -> None:
         console.print(f"The log of the platform: {home / 'log'}", markup=False)
         sys.exit(1)
     except KeyboardInterrupt:
+        console.print("Stopped; nothing is left behind.")
         shutil.rmtree(home, ignore_errors=True)
         raise
     if not keep:

@@ -58,7 +58,9 @@ class Platform:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise ConfigurationError([f"another platform runs with the data directory {home}"]) from None
+                raise ConfigurationError(
+                    [f"another platform runs with the data directory {home}; end it, or give --data-dir"]
+                ) from None
             self.description.unlink(missing_ok=True)
             for part in ("redis", "facilitator"):
                 if not self.keep_data:

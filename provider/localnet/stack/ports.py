@@ -43,7 +43,8 @@ class Ports:
         taken = [(f.name, getattr(self, f.name)) for f in fields(self) if not is_free(getattr(self, f.name))]
         if taken:
             lines = [f"port {port} (for {name.replace('_', ' ')}) is taken" for name, port in taken]
-            raise ConfigurationError([*lines, "--port-base N moves all ports, --port-base 0 takes free ones"])
+            lines.append("`provider dev --port-base N` moves all ports, and N = 0 takes free ones")
+            raise ConfigurationError(lines)
 
 
 def is_free(port: int) -> bool:
