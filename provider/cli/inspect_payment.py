@@ -50,6 +50,8 @@ def command(
         ctx.exit(UNREADABLE)
     report = inspect(payload, offers, latest_ledger)
     click.echo(json.dumps(report)) if as_json else _show(report)
+    if latest_ledger is None and not as_json:
+        click.echo("Whether it has expired was not asked; --latest-ledger N compares.", err=True)
     ctx.exit(VALID if report["valid"] else INVALID)
 
 
@@ -76,9 +78,12 @@ def _read_payload(text: str) -> PaymentPayload:
 
 def _read_offers(text: str) -> list[PaymentRequirements]:
     # A list is no object, so it is read as the `accepts` of one.
-    found = wire.parse_object(f'{{"accepts": {text}}}' if text.lstrip().startswith("[") else text)
-    accepts = found.get("accepts")
-    return [load_requirements(offer) for offer in (accepts if isinstance(accepts, list) else [found])]
+    try:
+        found = wire.parse_object(f'{{"accepts": {text}}}' if text.lstrip().startswith("[") else text)
+        accepts = found.get("accepts")
+        return [load_requirements(offer) for offer in (accepts if isinstance(accepts, list) else [found])]
+    except (CallError, ValueError) as error:
+        raise ValueError(f"--requirements: {error}") from None
 
 
 def _unreadable(problem: str, as_json: bool) -> None:

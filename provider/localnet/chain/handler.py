@@ -134,9 +134,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._json(403, {"error": "admin verbs are for this machine only"})
         verb, admin = path.removeprefix("/admin/"), self.server.admin
         try:
-            given = json.loads(body or b"{}")
-            if not isinstance(given, dict):
-                raise ValueError("the body must be a JSON object")
+            given = _object(body or b"{}")
             return self._json(200, admin.get(verb) if body is None else admin.post(verb, given))
         except KeyError:
             return self._json(404, {"error": f"no such verb: {self.command} {verb}"})
@@ -160,3 +158,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  The name of the base class.
         log.debug(format, *args)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """Read the body of an admin verb. Raises ValueError."""
+    try:
+        given = json.loads(body)
+    except ValueError as error:
+        raise ValueError(f"the body is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError("the body must be a JSON object")
+    return given
