@@ -1,5 +1,7 @@
 """The Celery application: `celery -A tasks.app worker`, `celery -A tasks.app beat`."""
 
+import os
+
 from celery import Celery
 from celery.signals import beat_init, setup_logging, worker_init
 
@@ -14,6 +16,8 @@ from provider.services import load_registry
 settings = Settings.from_env()
 registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
 
+# Celery's command line takes BROKER_URL as it is spelled and lets it override the address made from it below.
+os.environ.pop("CELERY_BROKER_URL", None)
 app = Celery("provider")
 app.conf.update(celery_config(settings, [service.name for service in registry]))
 
