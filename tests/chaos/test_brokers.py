@@ -1,0 +1,129 @@
+"""Wake-ups travel over another Redis or RabbitMQ; lost, doubled or late ones change no outcome (C1, C4)."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from provider.jobs.models import Job, Status
+from tests.chaos.parts import LEDGER_SECONDS
+from tests.chaos.stage import Stage, all_up
+from tests.support.invariants import check_invariants
+from tests.support.localnet import running_localnet
+from tests.support.processes import wait_until
+from tests.support.rabbitmq import RabbitServer, running_rabbitmq
+from tests.support.redis_server import RedisServer, running_redis
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+POLICIES = pytest.mark.parametrize("service", ["after", "before"])
+
+Broker = RedisServer | RabbitServer
+
+
+@pytest.fixture(scope="module", params=[running_redis, running_rabbitmq], ids=["redis", "rabbitmq"])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """Run a broker that holds no claims."""
+    with request.param() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stage(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Run web, handle and settle processes over it."""
+    home = tmp_path_factory.mktemp("brokers")
+    with running_redis() as server, running_localnet(ledger_seconds=LEDGER_SECONDS) as net:
+        net.state.close(2000)
+        stage = Stage(server.url, net, home, broker_url=broker.url)
+        try:
+            all_up(stage)
+            yield stage
+        finally:
+            for kind in list(stage.processes):
+                stage.stop(kind)
+
+
+def done(stage: Stage, job_id: str) -> Job:
+    assert wait_until(lambda: stage.store.get(job_id).is_final, 10), stage.store.get(job_id)
+    return stage.store.get(job_id)
+
+
+def is_as_ever(stage: Stage, job: Job) -> None:
+    assert (job.status, job.starts, stage.charges(job)) == (Status.SUCCEEDED, 1, 1)
+    check_invariants(stage.evidence())
+
+
+@POLICIES
+def test_a_job_runs_by_messages_alone(stage: Stage, service: str) -> None:
+    """No sweep helps."""
+    is_as_ever(stage, done(stage, stage.buy(service, {})))
+
+
+def test_no_message_touches_the_redis_of_the_claims(stage: Stage) -> None:
+    """REDIS_URL and BROKER_URL are two settings."""
+    done(stage, stage.buy("after", {}))
+    assert list(stage.store.client.scan_iter("*wake:*")) == []
+
+
+@POLICIES
+def test_doubled_messages(stage: Stage, service: str) -> None:
+    """Each wake-up ten times, while there is something to do."""
+    job_id = stage.buy(service, {})
+    for _ in range(10):
+        stage.dispatcher.handle(job_id)
+        stage.dispatcher.settle(job_id)
+    is_as_ever(stage, done(stage, job_id))
+
+
+@POLICIES
+def test_messages_that_come_hours_late(stage: Stage, service: str) -> None:
+    """A finished job stays as it is, to the version."""
+    job = done(stage, stage.buy(service, {}))
+    for _ in range(3):
+        stage.dispatcher.settle(job.id)
+        stage.dispatcher.handle(job.id)
+    done(stage, stage.buy(service, {}))  # Queues are first in, first out.
+    assert stage.store.get(job.id) == job
+    is_as_ever(stage, job)
+
+
+@POLICIES
+def test_messages_that_are_lost_before_anybody_took_them(stage: Stage, broker: Broker, service: str) -> None:
+    """The sweep asks again."""
+    for kind in ("handle", "settle"):
+        stage.stop(kind)
+    job_id = stage.buy(service, {})
+    lose_everything(stage, broker)
+    for kind in ("handle", "settle"):
+        stage.start(kind)
+    is_as_ever(stage, stage.recover(job_id))
+
+
+def test_an_emptied_broker_needs_no_restart(stage: Stage, broker: Broker) -> None:
+    """Queues, bindings and all are gone under processes that declared them long ago."""
+    lose_everything(stage, broker)
+    is_as_ever(stage, stage.recover(stage.buy("after", {})))
+
+
+def lose_everything(stage: Stage, broker: Broker) -> None:
+    if isinstance(broker, RedisServer):
+        with Redis.from_url(broker.url) as client:
+            client.flushall()
+    else:
+        stage.dispatcher._app.control.purge()
+
+
+def test_a_broker_that_crashes(stage: Stage, broker: Broker) -> None:
+    """Calls are taken meanwhile (C1); workers find it again by themselves."""
+    broker.kill()
+    job_id = stage.buy("after", {})
+    assert stage.store.get(job_id).status is Status.QUEUED
+    broker.start()
+    assert wait_until(lambda: swept(stage, job_id).is_final, 20)
+    is_as_ever(stage, stage.store.get(job_id))
+    is_as_ever(stage, done(stage, stage.buy("after", {})))
+
+
+def swept(stage: Stage, job_id: str) -> Job:
+    stage.sweep()
+    return stage.store.get(job_id)
