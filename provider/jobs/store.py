@@ -4,7 +4,7 @@ All times inside are Redis `TIME` (C6). A method that lost a race returns None o
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from redis import Redis
@@ -160,11 +160,13 @@ class JobStore:
             records = pipe.execute()
         return [job_from_hash(i, record) for i, record in zip(job_ids, records, strict=True) if record]
 
-    def look_later(self, job: Job, seconds: float) -> None:
-        """Put the sweep's next look at a job off, if it has one at all and none later."""
+    def look_later(self, service: str, job_ids: Sequence[str], seconds: float) -> None:
+        """Put the sweep's next look at jobs of a service off, for each that has one and none later."""
+        if not job_ids:
+            return
+        due = dict.fromkeys(job_ids, self.now_ms(service) + seconds * 1000)
         with reaching_redis():
-            due = {job.id: self.now_ms(job.service) + seconds * 1000}
-            self.client.zadd(keys.due(job.service), due, xx=True, gt=True)
+            self.client.zadd(keys.due(service), due, xx=True, gt=True)
 
     def forget(self, job: Job) -> bool:
         """Delete a finished job with all it left (J15)."""

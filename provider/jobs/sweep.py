@@ -54,6 +54,18 @@ class _Now:
         return self.ledger is not None and self.ledger.latest_ledger <= job.terms.expiration_ledger
 
 
+class _NoWakeUps:
+    """Keeps silent about each job: at the end the sweep wakes a lane for the slots that are free, no more."""
+
+    def handle(self, job_id: str) -> None: ...
+
+    def settle(self, job_id: str) -> None: ...
+
+
+Action = Callable[[Job, Service | None], None]
+"""What the sweep does to a job; its service is None while nobody offers it."""
+
+
 class Sweep:
     """One pass over everything that is due."""
 
@@ -74,16 +86,15 @@ class Sweep:
         self._settings = settings
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
-        self._outcomes = Outcomes(store, dispatcher, settings)
+        self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
     def run(self) -> SweepReport:
         """Sweep every service that ever had a job."""
         report = SweepReport()
         ledger = self._clock.read()
         for name in self._store.service_names():
-            service, now = self._service(name), _Now(self._store.now_ms(name), ledger)
-            for job in self._store.due(name, now.ms, limit=self._settings.sweep_batch):
-                report.actions[self._look(job, service, now)] += 1
+            service = self._service(name)
+            self._look(name, service, _Now(self._store.now_ms(name), ledger), report)
             self._wake(name, service, report)
         log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
         return report
@@ -94,17 +105,19 @@ class Sweep:
         except ServiceNotFound:
             return None
 
-    def _look(self, job: Job, service: Service | None, now: _Now) -> str:
-        """Take the first action that applies to a due job; its name, for the report."""
-        for applies, action in self._rules():
-            if applies(job, now):
-                action(job, service)
-                return action.__name__
-        self._store.look_later(job, self._settings.sweep_seconds)
-        return "wait"
+    def _look(self, name: str, service: Service | None, now: _Now, report: SweepReport) -> None:
+        """Take the action that applies to each due job of a service; those that stay as they are get time."""
+        due = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
+        looks = [(job, self._action(job, now)) for job in due]
+        stay = [job.id for job, action in looks if action in (self.wait, self.settle_again)]
+        self._store.look_later(name, stay, self._settings.sweep_seconds)
+        for job, action in looks:
+            action(job, service)
+            report.actions[action.__name__] += 1
 
-    def _rules(self) -> tuple[tuple[Callable[[Job, _Now], bool], Callable[[Job, Service | None], None]], ...]:
-        return (
+    def _action(self, job: Job, now: _Now) -> Action:
+        """Choose the first action that applies."""
+        rules: tuple[tuple[Callable[[Job, _Now], bool], Action], ...] = (
             (self._is_past_retention, self.forget),
             (self._is_silent, self.give_up_settlement),
             (_is_too_late, self.expire),
@@ -112,6 +125,7 @@ class Sweep:
             (_is_delayed, self.ready),
             (_waits_for_settlement, self.settle_again),
         )
+        return next((action for applies, action in rules if applies(job, now)), self.wait)
 
     # Which action applies
 
@@ -152,8 +166,10 @@ class Sweep:
 
     def settle_again(self, job: Job, service: Service | None) -> None:
         """Send another settle message; the settler's compare makes a doubled one harmless (S4)."""
-        self._store.look_later(job, self._settings.sweep_seconds)
         self._dispatcher.settle(job.id)
+
+    def wait(self, job: Job, service: Service | None) -> None:
+        """Leave a job alone to which no rule applies yet, such as one that changed since it was found due."""
 
     def _wake(self, name: str, service: Service | None, report: SweepReport) -> None:
         """Send a wake-up for each free slot while jobs wait; count the jobs of a service nobody offers."""

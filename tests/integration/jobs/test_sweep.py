@@ -172,6 +172,14 @@ def test_wake_ups_are_sent_for_free_slots_only(platform: Platform) -> None:
     assert platform.wakeups.handled == [waiting[0].id]
 
 
+def test_jobs_whose_workers_died_get_one_wake_up_a_free_slot(platform: Platform) -> None:
+    """Row 5: the lane is woken when all its jobs were looked at, not once more for each of them."""
+    lost = [leased(platform) for _ in range(2)]
+    platform.wakeups.handled.clear()
+    assert swept(platform, 31) == {"requeue": 2}
+    assert platform.wakeups.handled == [job.id for job in lost]
+
+
 @pytest.mark.parametrize("get_ready", [with_output, lambda platform: platform.buy("before")])
 def test_a_lost_settle_message_is_sent_again(
     platform: Platform, get_ready: Callable[[Platform], Job]

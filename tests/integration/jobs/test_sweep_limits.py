@@ -94,7 +94,7 @@ def test_a_look_put_off_never_comes_sooner(platform: Platform) -> None:
     stale = platform.job(job)
     platform.store.begin_settlement(job, "me", give_up_seconds=150)
     planned = platform.store.client.zscore(keys.due("before"), job.id)
-    platform.store.look_later(stale, 15)
+    platform.store.look_later(stale.service, [stale.id], 15)
     assert platform.store.client.zscore(keys.due("before"), job.id) == planned
 
 
