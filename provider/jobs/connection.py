@@ -74,9 +74,7 @@ class Cluster:
         nodes = [ClusterNode(p.hostname, p.port or 6379) for p in map(urlsplit, others)]  # type: ignore[no-untyped-call]
         retry = Retry(NoBackoff(), 1)
         with reaching_cluster():
-            return _Cluster(
-                url=first, startup_nodes=nodes, retry=retry, require_full_coverage=False, **self._options
-            )
+            return _Cluster(url=first, startup_nodes=nodes, retry=retry, **self._options)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -106,6 +104,10 @@ def reaching_cluster() -> Iterator[None]:
 
 
 class _Cluster(RedisCluster):
-    """Tries nothing again after a time-out: a caller has waited long enough by then (C5)."""
+    """Tries nothing again after a time-out: a caller has waited long enough by then (C5).
+
+    It wants all slots covered whenever it reads the topology. Otherwise redis-py would forget a slot that
+    nobody served for a moment, and never look for it again.
+    """
 
     ERRORS_ALLOW_RETRY = (RedisConnectionError, ClusterDownError, SlotNotCoveredError)  # type: ignore[assignment]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redis import Redis
+from redis.crc import key_slot
 
 from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer
@@ -29,11 +30,9 @@ class RedisCluster:
         """The address as a deployment writes it."""
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
-    def node_of(self, key: str) -> int:
-        """Give the number of the node that holds a key."""
-        with self._ask(0) as client:
-            slot = int(client.execute_command("CLUSTER", "KEYSLOT", key))
-        return slot * len(self.nodes) // SLOTS
+    def node_of(self, key: str) -> RedisServer:
+        """Give the node that holds a key."""
+        return self.nodes[key_slot(key.encode()) * len(self.nodes) // SLOTS]
 
     def is_whole(self) -> bool:
         """Tell whether every node sees all slots served."""
@@ -59,7 +58,10 @@ def free_ports(count: int) -> list[int]:
 def running_cluster(count: int = 3) -> Iterator[RedisCluster]:
     """Run a cluster that serves all slots; its nodes may be killed and started again."""
     ports, buses = free_ports(count), free_ports(count)
-    with tempfile.TemporaryDirectory(prefix="cluster-", dir="/tmp") as home, contextlib.ExitStack() as running:
+    with (
+        tempfile.TemporaryDirectory(prefix="cluster-", dir="/tmp") as home,
+        contextlib.ExitStack() as running,
+    ):
         nodes = []
         for number, (port, bus) in enumerate(zip(ports, buses, strict=True)):
             (place := Path(home) / str(number)).mkdir()
@@ -74,8 +76,16 @@ def running_cluster(count: int = 3) -> Iterator[RedisCluster]:
 
 
 def _options(port: int, bus: int) -> tuple[str, ...]:
-    cluster = ("--cluster-enabled", "yes", "--cluster-port", str(bus))
-    return ("--port", str(port), "--bind", "127.0.0.1", *cluster, "--cluster-node-timeout", str(NODE_TIMEOUT_MS))
+    cluster = (
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        str(bus),
+        "--cluster-require-full-coverage",
+        "no",
+    )
+    place = ("--port", str(port), "--bind", "127.0.0.1")
+    return (*place, *cluster, "--cluster-node-timeout", str(NODE_TIMEOUT_MS))
 
 
 def _join(cluster: RedisCluster, buses: list[int]) -> None:
