@@ -15,6 +15,8 @@ from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
 from provider.localnet.demo.stranger import Json, Stranger
 
 WIDEST = 116
+INTERRUPTED = 130
+"""The exit status that shells give to what Ctrl-C ended."""
 WHERE_NEXT = """\
 [bold]Where to look next[/bold]
   make dev               the same platform, running until Ctrl-C; then open http://127.0.0.1:8000
@@ -44,9 +46,9 @@ def command(keep: bool) -> None:
         console.print(f"The log of the platform: {home / 'log'}", markup=False)
         sys.exit(1)
     except KeyboardInterrupt:
-        console.print("Stopped; nothing is left behind.")
         shutil.rmtree(home, ignore_errors=True)
-        raise
+        console.print("Stopped; nothing is left behind.")
+        sys.exit(INTERRUPTED)
     if not keep:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -61,7 +63,10 @@ def play(console: Console, home: Path) -> None:
     """Run the demo. Raises DemoFailed, PlatformFailed."""
     console.print("[bold]A stranger buys from a provider.[/bold] All of it runs here, with play money.\n")
     starting = "Starting Redis, web, workers, beat, Flower, chain and facilitator …"
-    with console.status(starting) as status, background_platform(home) as platform:
+    with (
+        console.status(starting) as status,
+        background_platform(home, on_end=lambda: status.update("Stopping …")) as platform,
+    ):
         stranger = Stranger(platform)
         before = stranger.balances()
         lines: list[Line] = []
@@ -71,7 +76,6 @@ def play(console: Console, home: Path) -> None:
             console.print(act_table(f"{number}  {title}", played))
             lines += played
         after = stranger.balances()
-        status.update("Stopping …")
     console.print(balances_table(platform, lines, before, after))
     check_balances(lines, before, after)
     console.print(

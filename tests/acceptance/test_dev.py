@@ -116,6 +116,14 @@ def _is_durable(url: str) -> None:
         }
 
 
+def test_a_platform_that_is_stopped_on_its_way_up_failed_in_nothing(dev: Dev) -> None:
+    """Whoever presses Ctrl-C is not told that something did not answer."""
+    assert wait_until(lambda: "web started" in dev.tail(), 60), dev.tail()
+    assert dev.end(signal.SIGINT) == 0, dev.tail()
+    assert "No answer" not in dev.tail()
+    assert not dev.left()
+
+
 def test_a_process_that_dies_is_named_and_nothing_is_left(dev: Dev) -> None:
     """The exit status tells a script that something went wrong."""
     os.kill(dev.ready()["pids"]["settle"], signal.SIGKILL)

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,15 @@ class PlatformFailed(Exception):
 
 @contextlib.contextmanager
 def background_platform(
-    home: Path, ledger_seconds: float = 1.0, services: str = "examples.services"
+    home: Path,
+    ledger_seconds: float = 1.0,
+    services: str = "examples.services",
+    on_end: Callable[[], object] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
-    """Run a platform in a data directory, give its description, and end it whatever happens."""
+    """Run a platform in a data directory, give its description, and end it whatever happens.
+
+    `on_end` is called before that, since ending takes some seconds.
+    """
     command = [
         *(sys.executable, "-m", "provider.cli.main", "dev", "--port-base", "0"),
         *("--data-dir", str(home), "--ledger-seconds", str(ledger_seconds), "--services", services),
@@ -41,6 +47,7 @@ def background_platform(
     try:
         yield _description(process, home)
     finally:
+        on_end()
         _end(process)
 
 

@@ -73,10 +73,11 @@ class Platform:
 
     def _watch(self) -> None:
         """Announce the platform once everything answers; give it up when something never does."""
-        self.missing = wait_until_ready(checks(self.plan), READY_SECONDS, lambda: self.manager.ending)
+        missing = wait_until_ready(checks(self.plan), READY_SECONDS, lambda: self.manager.ending)
         if self.manager.ending:
-            return
-        if self.missing:
+            return  # What was stopped on its way up is missing no answer.
+        if missing:
+            self.missing = missing
             self.manager.terminate()
             return
         write_private(self.description, self.plan.describe(self.manager.pids()))
