@@ -174,7 +174,7 @@ def _show(purchase: Purchase) -> None:
         charged = "charged" if error.get("charged") else "not charged"
         told.print(f"[red]{error.get('code')}[/red]: {error.get('message')} ({charged})", markup=True)
     elif not purchase.final:
-        told.print(f"Not final yet; look at {purchase.location}, or send the same call again.")
+        told.print(f"Not final yet; look at {purchase.location}", soft_wrap=True)
 
 
 def _print_json(value: Any) -> None:
