@@ -57,16 +57,15 @@ def _first_invocation(transaction: xdr.Transaction) -> xdr.InvokeHostFunctionOp 
 
 def _call_fields(operation: xdr.InvokeHostFunctionOp) -> dict[str, Any]:
     try:
-        call = envelope.contract_call(operation)
+        call = envelope.read_call(envelope.contract_call(operation))
     except PaymentRejected:
         return {}
-    payer, pay_to = (envelope.address_argument(argument) for argument in (*call.args, _VOID, _VOID)[:2])
-    amount = envelope.i128_argument((*call.args, _VOID, _VOID, _VOID)[2])
+    payer, pay_to, amount = (*call.arguments, None, None, None)[:3]
     return {
-        "asset": envelope.address_text(call.contract_address),
-        "payer": payer,
-        "payTo": pay_to,
-        "amount": None if amount is None else str(amount),
+        "asset": call.contract,
+        "payer": payer if isinstance(payer, str) else None,
+        "payTo": pay_to if isinstance(pay_to, str) else None,
+        "amount": str(amount) if isinstance(amount, int) else None,
     }
 
 
@@ -80,6 +79,3 @@ def _authorization_fields(operation: xdr.InvokeHostFunctionOp) -> dict[str, Any]
                 "credentials": read.credentials,
             }
     return {"credentials": "source_account"} if operation.auth else {}
-
-
-_VOID = xdr.SCVal(xdr.SCValType.SCV_VOID)

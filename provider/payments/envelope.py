@@ -1,19 +1,20 @@
 """Take a Stellar transaction envelope apart, without judging it.
 
-The raw `xdr` classes are used throughout: they cost half of what `TransactionEnvelope` does, and this runs
-for every paid call.
+The usual payment is read by one pattern (`usual`), everything else by the SDK's raw `xdr` classes, which cost
+half of what its `TransactionEnvelope` does.
 """
 
 import base64
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
 
 from stellar_sdk import MuxedAccount, StrKey, xdr
 
 from provider.errors import PaymentRejected
 from provider.payments import reasons
+from provider.payments.signed import Authorization, Call
+from provider.payments.usual import match_payment
 
 MAX_TRANSACTION_CHARS = 16 * 1024
 """A real payment has about 1.4 kB; a hostile vector of 8 MB keeps the decoder busy for ten seconds."""
@@ -26,31 +27,36 @@ _CREDENTIALS = {
 _PAYERS = (xdr.SCAddressType.SC_ADDRESS_TYPE_ACCOUNT, xdr.SCAddressType.SC_ADDRESS_TYPE_CONTRACT)
 
 
-@dataclass(frozen=True, slots=True)
 class Envelope:
-    """A decoded envelope; `digest` is equal only for byte-equal ones."""
+    """A v1 envelope; `digest` is equal only for byte-equal ones."""
 
-    digest: str
-    transaction: xdr.Transaction
+    def __init__(self, raw: bytes) -> None:
+        self.digest = hashlib.sha256(raw).hexdigest()
+        self._raw = raw
+        self._usual = match_payment(raw)
+        if self._usual is None:
+            self.transaction  # noqa: B018  What cannot be decoded is refused at once.
 
+    @cached_property
+    def transaction(self) -> xdr.Transaction:
+        """The whole transaction, object by object."""
+        return _v1_transaction(self._raw)
 
-@dataclass(frozen=True, slots=True)
-class Authorization:
-    """One authorisation entry with address credentials."""
+    def operation(self) -> xdr.InvokeHostFunctionOp:
+        """Return the one invokeHostFunction operation."""
+        return invoke_operation(self.transaction)
 
-    entry: xdr.SorobanAuthorizationEntry
-    credentials: str
-    """The arm: `address`, `address_v2` or `address_with_delegates`."""
-    signed: xdr.SorobanAddressCredentials
-    address: str
+    def call(self) -> Call:
+        """Return the contract call of the one operation."""
+        if self._usual is not None:
+            return _usual_call(self._usual)
+        return read_call(contract_call(self.operation()))
 
-    @property
-    def nonce(self) -> int:
-        return self.signed.nonce.int64
-
-    @property
-    def expiration_ledger(self) -> int:
-        return self.signed.signature_expiration_ledger.uint32
+    def authorization(self) -> Authorization:
+        """Return the one authorisation entry of the one operation."""
+        if self._usual is not None:
+            return _usual_authorization(self._usual)
+        return only_authorization(self.operation())
 
 
 @lru_cache(maxsize=32)
@@ -66,7 +72,32 @@ def decode(transaction: str) -> Envelope:
         raw = base64.b64decode(transaction, validate=True)
     except ValueError:
         raise malformed("The transaction is not base64.") from None
-    return Envelope(hashlib.sha256(raw).hexdigest(), _v1_transaction(raw))
+    return Envelope(raw)
+
+
+def _usual_call(found: Mapping[str, bytes]) -> Call:
+    sender, recipient = (_address_text(found[name]) for name in ("sender", "recipient"))
+    amount = int.from_bytes(found["amount"], "big", signed=True)
+    return Call(_address_text(found["contract"]), b"transfer", (sender, recipient, amount), found["call"])
+
+
+def _usual_authorization(found: Mapping[str, bytes]) -> Authorization:
+    return Authorization(
+        credentials=_CREDENTIALS[xdr.SorobanCredentialsType(found["arm"][3])],
+        address=_address_text(found["payer"]),
+        raw_address=found["payer"],
+        nonce=int.from_bytes(found["nonce"], "big", signed=True),
+        expiration_ledger=int.from_bytes(found["expiration"], "big"),
+        raw_signature=found["signed"],
+        raw_invocation=found["invocation"],
+        raw_call=found["call"],
+        is_nested=False,
+    )
+
+
+def _address_text(raw: bytes) -> str:
+    """Spell the XDR of a G or C address as StrKey."""
+    return _contract_text(raw[4:]) if raw[3] else _account_text(raw[8:])
 
 
 def _v1_transaction(raw: bytes) -> xdr.Transaction:
@@ -104,6 +135,17 @@ def contract_call(operation: xdr.InvokeHostFunctionOp) -> xdr.InvokeContractArgs
     if call.contract_address.contract_id is None:
         raise PaymentRejected(reasons.WRONG_ASSET, "The called address is no contract.")
     return call
+
+
+def read_call(call: xdr.InvokeContractArgs) -> Call:
+    """Read a contract call."""
+    arguments = tuple(_argument(value) for value in call.args)
+    contract = address_text(call.contract_address)
+    return Call(contract, call.function_name.sc_symbol, arguments, call.to_xdr_bytes())
+
+
+def _argument(value: xdr.SCVal) -> str | int | None:
+    return address_argument(value) or i128_argument(value)
 
 
 def sources(transaction: xdr.Transaction) -> Iterator[str]:
@@ -144,22 +186,28 @@ def authorization(entry: xdr.SorobanAuthorizationEntry) -> Authorization:
     signed = part.address_credentials if arm == "address_with_delegates" else part
     if signed.address.type not in _PAYERS:
         raise PaymentRejected(reasons.SIMULATION_FAILED, "Neither an account nor a contract authorises it.")
-    return Authorization(entry, arm, signed, address_text(signed.address))
+    call = entry.root_invocation.function.contract_fn
+    return Authorization(
+        credentials=arm,
+        address=address_text(signed.address),
+        raw_address=signed.address.to_xdr_bytes(),
+        nonce=signed.nonce.int64,
+        expiration_ledger=signed.signature_expiration_ledger.uint32,
+        raw_signature=signed.signature.to_xdr_bytes(),
+        raw_invocation=entry.root_invocation.to_xdr_bytes(),
+        raw_call=None if call is None else call.to_xdr_bytes(),
+        is_nested=bool(entry.root_invocation.sub_invocations),
+    )
 
 
 def address_text(address: xdr.SCAddress) -> str:
     """Spell a G or C address as StrKey."""
     if address.contract_id is not None:
         return _contract_text(address.contract_id.contract_id.hash)
-    return _account_text(raw_key(address))
-
-
-def raw_key(address: xdr.SCAddress) -> bytes:
-    """Return the public key of a G address."""
     assert address.account_id is not None
     key = address.account_id.account_id.ed25519
     assert key is not None
-    return key.uint256
+    return _account_text(key.uint256)
 
 
 _account_text = lru_cache(maxsize=1024)(StrKey.encode_ed25519_public_key)

@@ -10,11 +10,9 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 
-from stellar_sdk import xdr
-
 from provider.errors import PaymentRejected
 from provider.payments import envelope, reasons
-from provider.payments.envelope import Authorization
+from provider.payments.envelope import Envelope
 from provider.payments.models import (
     SCHEME,
     X402_VERSION,
@@ -26,6 +24,7 @@ from provider.payments.models import (
 from provider.payments.networks import NETWORK_IDS
 from provider.payments.schemas import dump_requirements
 from provider.payments.signature import check_signature
+from provider.payments.signed import Authorization, Call
 from provider.payments.wire import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
@@ -48,10 +47,8 @@ def identify_payment(payload: PaymentPayload) -> PaymentIdentity:
     """
     network = _known_network(payload.accepted.network)
     decoded = envelope.decode(payload.transaction)
-    operation = envelope.invoke_operation(decoded.transaction)
-    asset = envelope.address_text(envelope.contract_call(operation).contract_address)
-    authorization = envelope.only_authorization(operation)
-    return PaymentIdentity(network, asset, authorization.address, authorization.nonce, decoded.digest)
+    call, authorization = decoded.call(), decoded.authorization()
+    return PaymentIdentity(network, call.contract, authorization.address, authorization.nonce, decoded.digest)
 
 
 def check_payment(
@@ -76,12 +73,12 @@ def check_payment(
     offer = _nearest_offer(payload.accepted, offers)
     _check_protocol(payload, offer)
     decoded = envelope.decode(payload.transaction)
-    operation = envelope.invoke_operation(decoded.transaction)
-    _check_sources(decoded.transaction, facilitators)
-    call = envelope.contract_call(operation)
+    if facilitators:
+        _check_sources(decoded, facilitators)
+    call = decoded.call()
     payer = _check_transfer(call, offer, facilitators)
     _check_accepted(payload.accepted, offer)
-    authorization = envelope.only_authorization(operation)
+    authorization = decoded.authorization()
     _check_authorization(authorization, call, payer, facilitators)
     _check_expiration(authorization.expiration_ledger, offer, latest_ledger, ledger_seconds, needed_seconds)
     return CheckedPayment(
@@ -139,27 +136,26 @@ def _known_network(network: str) -> str:
     return network
 
 
-def _check_sources(transaction: xdr.Transaction, facilitators: Collection[str]) -> None:
-    if facilitators and any(source in facilitators for source in envelope.sources(transaction)):
+def _check_sources(decoded: Envelope, facilitators: Collection[str]) -> None:
+    decoded.operation()  # Another operation is refused for what it is, whoever sends it.
+    if any(source in facilitators for source in envelope.sources(decoded.transaction)):
         raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account is the facilitator's.")
 
 
-def _check_transfer(
-    call: xdr.InvokeContractArgs, offer: PaymentRequirements, facilitators: Collection[str]
-) -> str:
+def _check_transfer(call: Call, offer: PaymentRequirements, facilitators: Collection[str]) -> str:
     """Compare the call with the offer, argument by argument; returns the payer."""
-    if envelope.address_text(call.contract_address) != offer.asset:
+    if call.contract != offer.asset:
         raise PaymentRejected(reasons.WRONG_ASSET, f"The transfer is not of the asset {offer.asset}.")
-    if call.function_name.sc_symbol != b"transfer" or len(call.args) != 3:
+    if call.function != b"transfer" or len(call.arguments) != 3:
         raise PaymentRejected(reasons.WRONG_FUNCTION_NAME, "The call is not transfer(from, to, amount).")
-    payer, pay_to = (envelope.address_argument(argument) for argument in call.args[:2])
-    if payer is None:
+    payer, pay_to, amount = call.arguments
+    if not isinstance(payer, str):
         raise PaymentRejected(reasons.SIMULATION_FAILED, "The payer is neither an account nor a contract.")
     if payer in facilitators:
         raise PaymentRejected(reasons.FACILITATOR_IS_PAYER, "The payer is the facilitator.")
-    if pay_to is None or pay_to != offer.pay_to:
+    if pay_to != offer.pay_to:
         raise PaymentRejected(reasons.WRONG_RECIPIENT, f"The transfer does not go to {offer.pay_to}.")
-    if envelope.i128_argument(call.args[2]) != offer.amount:
+    if amount != offer.amount:
         raise PaymentRejected(reasons.WRONG_AMOUNT, f"The transfer is not of exactly {offer.amount} (i128).")
     return payer
 
@@ -178,17 +174,15 @@ def _check_accepted(accepted: PaymentRequirements, offer: PaymentRequirements) -
 
 
 def _check_authorization(
-    authorization: Authorization, call: xdr.InvokeContractArgs, payer: str, facilitators: Collection[str]
+    authorization: Authorization, call: Call, payer: str, facilitators: Collection[str]
 ) -> None:
-    invocation = authorization.entry.root_invocation
     if authorization.address in facilitators:
         raise PaymentRejected(reasons.FACILITATOR_IN_AUTH, "The authorisation is by the facilitator.")
     if authorization.address != payer:
         raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, f"The payer {payer} did not authorise it.")
-    if invocation.sub_invocations:
+    if authorization.is_nested:
         raise PaymentRejected(reasons.HAS_SUBINVOCATIONS, "The authorisation covers more than the transfer.")
-    signed_call = invocation.function.contract_fn
-    if signed_call is None or signed_call.to_xdr_bytes() != call.to_xdr_bytes():
+    if authorization.raw_call != call.raw:
         raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is for another call.")
 
 

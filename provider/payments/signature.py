@@ -13,10 +13,12 @@ from stellar_sdk.exceptions import BadSignatureError
 
 from provider.errors import PaymentRejected
 from provider.payments import reasons
-from provider.payments.envelope import Authorization, raw_key
 from provider.payments.networks import NETWORK_IDS
+from provider.payments.signed import Authorization
+from provider.payments.usual import ONE_SIGNATURE
 
 _MAX_SIGNATURES = 20
+_VOID = xdr.SCVal(xdr.SCValType.SCV_VOID).to_xdr_bytes()
 _PUBLIC_KEY, _SIGNATURE = b"public_key", b"signature"
 
 
@@ -29,21 +31,20 @@ def check_signature(authorization: Authorization, network: str) -> bool:
     Raises:
         PaymentRejected: unsigned, or a signature does not fit its key.
     """
-    signature = authorization.signed.signature
-    unsigned = signature.type == xdr.SCValType.SCV_VOID
+    unsigned = authorization.raw_signature == _VOID
     if unsigned and authorization.credentials == "address_with_delegates":
         return False
     if authorization.address.startswith("C"):
         if unsigned:
             raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, "The authorisation is not signed.")
         return False
-    own_key = raw_key(authorization.signed.address)
-    return _own_key_signed(own_key, _signatures(signature), preimage_hash(authorization, network))
+    own_key = authorization.raw_address[-32:]
+    signatures = _signatures(authorization.raw_signature)
+    return _own_key_signed(own_key, signatures, preimage_hash(authorization, network))
 
 
 def preimage_hash(authorization: Authorization, network: str) -> bytes:
     """Hash what was signed; the arms after `address` bind the address as well (CAP-71)."""
-    signed = authorization.signed
     bound = authorization.credentials != "address"
     kind = xdr.EnvelopeType.ENVELOPE_TYPE_SOROBAN_AUTHORIZATION
     if bound:
@@ -51,8 +52,8 @@ def preimage_hash(authorization: Authorization, network: str) -> bytes:
     head = struct.pack(
         ">i32sqI", kind, NETWORK_IDS[network], authorization.nonce, authorization.expiration_ledger
     )
-    address = signed.address.to_xdr_bytes() if bound else b""
-    return hashlib.sha256(head + address + authorization.entry.root_invocation.to_xdr_bytes()).digest()
+    address = authorization.raw_address if bound else b""
+    return hashlib.sha256(head + address + authorization.raw_invocation).digest()
 
 
 def _own_key_signed(own_key: bytes, signatures: list[tuple[bytes, bytes]], message: bytes) -> bool:
@@ -64,8 +65,11 @@ def _own_key_signed(own_key: bytes, signatures: list[tuple[bytes, bytes]], messa
     return own_key in [key for key, _ in signatures]
 
 
-def _signatures(value: xdr.SCVal) -> list[tuple[bytes, bytes]]:
-    """Read the vector of an account's signatures."""
+def _signatures(raw: bytes) -> list[tuple[bytes, bytes]]:
+    """Read the vector of an account's signatures; nearly always there is one."""
+    if one := ONE_SIGNATURE.fullmatch(raw):
+        return [(one["key"], one["signature"])]
+    value = xdr.SCVal.from_xdr_bytes(raw)
     items = value.vec.sc_vec if value.vec is not None else []
     pairs = [_pair(item) for item in items[: _MAX_SIGNATURES + 1]]
     keys = [key for key, _ in pairs]

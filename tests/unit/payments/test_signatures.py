@@ -20,7 +20,9 @@ ARMS = ["address", "address_v2", "address_with_delegates"]
 
 
 def _credentials(transaction: xdr.Transaction) -> Any:
-    return envelope.authorization(entry_of(transaction)).signed
+    arms = entry_of(transaction).credentials
+    delegating = arms.address_with_delegates
+    return arms.address or arms.address_v2 or delegating.address_credentials
 
 
 def _signed_by(payment: PaymentPayload, *keypairs: Keypair, message: bytes | None = None) -> PaymentPayload:
@@ -29,7 +31,7 @@ def _signed_by(payment: PaymentPayload, *keypairs: Keypair, message: bytes | Non
     def sign(transaction: xdr.Transaction) -> None:
         authorization = envelope.authorization(entry_of(transaction))
         hashed = message or preimage_hash(authorization, payment.accepted.network)
-        authorization.signed.signature = scval.to_vec([_item(keypair, hashed) for keypair in keypairs])
+        _credentials(transaction).signature = scval.to_vec([_item(keypair, hashed) for keypair in keypairs])
 
     return bent(payment, sign)
 
@@ -92,9 +94,11 @@ def test_the_preimage_is_the_sdks(offer: PaymentRequirements, payer: Keypair, ar
     """Ours is packed by hand, for speed."""
     payment = signed_payment(offer, payer, EXPIRATION, nonce=-(2**63), arm=arm)
     decoded = envelope.decode(payment.transaction)
-    ours = envelope.only_authorization(envelope.invoke_operation(decoded.transaction))
-    sdks = build_authorization_preimage(ours.entry, EXPIRATION, PASSPHRASES[offer.network])
-    assert preimage_hash(ours, offer.network) == hashlib.sha256(sdks.to_xdr_bytes()).digest()
+    entry = decoded.operation().auth[0]
+    sdks = build_authorization_preimage(entry, EXPIRATION, PASSPHRASES[offer.network])
+    assert (
+        preimage_hash(decoded.authorization(), offer.network) == hashlib.sha256(sdks.to_xdr_bytes()).digest()
+    )
 
 
 UNSIGNED = {
