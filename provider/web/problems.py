@@ -14,6 +14,8 @@ from provider.jobs.connection import REDIS_ERRORS
 logger = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+NOT_SERVED = "call_not_served"
+FAULT = "unexpected_error"
 UNEXPECTED = "Something went wrong here; the same call may be sent again."
 
 
@@ -44,7 +46,7 @@ def own_error(error: ProviderError) -> Response:
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
     if not isinstance(error, CallError) or isinstance(error, LaneFull):
-        logger.warning("call_not_served", code=error.code)
+        logger.warning(NOT_SERVED, code=error.code)
     return response
 
 
@@ -65,5 +67,5 @@ def http_error(error: HTTPException) -> Response:
 
 def unexpected_error(error: Exception) -> Response:
     """Log what nobody foresaw and say nothing about it (E2)."""
-    logger.error("unexpected_error", exc_info=error)
+    logger.error(FAULT, exc_info=error)
     return problem(500, ProviderError.code, UNEXPECTED)
