@@ -15,6 +15,9 @@ from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
 from provider.localnet.demo.stranger import Json, Stranger
 
 WIDEST = 116
+GAPS = 8
+"""Columns that rich leaves empty around the four of a table without a box."""
+NOTHING = "nothing charged"
 INTERRUPTED = 130
 """The exit status that shells give to what Ctrl-C ended."""
 WHERE_NEXT = """\
@@ -73,7 +76,7 @@ def play(console: Console, home: Path) -> None:
         for number, (title, act) in enumerate(Story(stranger, watch=status.update).acts().items(), 1):
             status.update(title)
             played = list(act)
-            console.print(act_table(f"{number}  {title}", played))
+            console.print(act_table(f"{number}  {title}", played, console.width))
             lines += played
         after = stranger.balances()
     console.print(balances_table(platform, lines, before, after))
@@ -81,22 +84,30 @@ def play(console: Console, home: Path) -> None:
     console.print(
         "[bold green]✓ The balances on chain add up:[/bold green] two jobs were paid for, once each.\n"
     )
-    console.print(WHERE_NEXT)
+    console.print(WHERE_NEXT, soft_wrap=True)
 
 
-def act_table(title: str, lines: list[Line]) -> Table:
+def act_table(title: str, lines: list[Line], width: int) -> Table:
     """Show the calls of an act: what was sent, answered and brought, and its price."""
-    table = Table(
-        title=title, title_justify="left", title_style="bold cyan", box=None, show_header=False, expand=True
-    )
-    for ratio in (32, 38, 36):
-        table.add_column(ratio=ratio)
-    table.add_column(ratio=20, justify="right", no_wrap=True)
+    table = Table(title=title, title_justify="left", title_style="bold cyan", box=None, show_header=False)
+    *texts, cost_width = column_widths(width)
+    for text_width in texts:
+        table.add_column(width=text_width)
+    table.add_column(width=cost_width, justify="right", no_wrap=True)
     for line in lines:
-        cost = f"[bold]−{usdc(line.charged)}[/bold]" if line.charged else "[dim]nothing charged[/dim]"
+        cost = f"[bold]−{usdc(line.charged)}[/bold]" if line.charged else f"[dim]{NOTHING}[/dim]"
         table.add_row(line.what, line.answer, line.tells, cost)
     table.add_row()
     return table
+
+
+def column_widths(width: int) -> tuple[int, int, int, int]:
+    """Share a line among the columns. On a narrow terminal the prose is wrapped, never the money."""
+    inner = width - GAPS
+    cost = max(len(NOTHING), inner * 16 // 100)
+    left = inner - cost
+    what, answer = max(23, left * 31 // 100), max(20, left * 36 // 100)
+    return what, answer, max(14, left - what - answer), cost
 
 
 def balances_table(platform: Json, lines: list[Line], before: dict[str, int], after: dict[str, int]) -> Table:

@@ -1,5 +1,6 @@
 """`provider demo`: what a newcomer sees first."""
 
+import io
 import os
 import signal
 import subprocess
@@ -8,8 +9,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from provider.cli.demo import check_balances
+from provider.cli.demo import act_table, check_balances
 from provider.localnet.demo.story import DemoFailed, Line
 from tests.support.processes import marked, wait_until
 
@@ -65,3 +67,15 @@ def test_balances_that_do_not_add_up_fail_the_demo(buyer: int, pay_to: int) -> N
 def test_balances_that_add_up_pass() -> None:
     """The buyer's loss is the payee's gain is what was told."""
     check_balances(PAID, {"buyer": 1_000_000, "pay_to": 5}, {"buyer": 950_000, "pay_to": 50_005})
+
+
+@pytest.mark.parametrize("width", [80, 100, 116])
+def test_what_was_charged_is_never_cut_off(width: int) -> None:
+    """Most terminals are 80 columns wide."""
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(
+        act_table("A title", [Line("POST /run/x", "402", "x" * 60), Line("", "", "", 123_450)], width)
+    )
+    text = console.export_text()
+    assert "nothing charged" in text
+    assert "−0.012345 USDC" in text
