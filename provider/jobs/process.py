@@ -14,70 +14,23 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, NoReturn
 
 import structlog
 
 from provider.errors import DeterministicError
+from provider.jobs.messages import Checkpoint, Failed, Message, Order, Progress, Succeeded
+from provider.jobs.pipe import Inlet, Outlet, send_in_time
 from provider.services import Registry, Service
 
 PR_SET_PDEATHSIG = 1
 """prctl(2): have the kernel send a signal when the parent dies (Linux)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One job for the handler process."""
-
-    job_id: str
-    service: str
-    input: str
-    attempt: int
-    budget_seconds: float
-    completed_units: frozenset[str] = frozenset()
-    cursors: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The handler told how far it is."""
-
-    done: float
-    total: float | None
-    message: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The handler completed a unit, or with a cursor noted where it stands."""
-
-    unit: str
-    cursor: str | None
-    """JSON text; None when the unit is complete."""
-
-
-@dataclass(frozen=True, slots=True)
-class Succeeded:
-    """The handler returned, and its output fits the schema."""
-
-    output: str
-    """JSON text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The handler raised, or returned what is no output. `detail` is for the log only (E2)."""
-
-    kind: str
-    """`transient`, `deterministic`, `error` or `output_invalid`."""
-    detail: str
-
-
-Message = Progress | Checkpoint | Succeeded | Failed
+ORDER_SECONDS = 2
+"""Time a process has to take an order; one that earlier jobs left hanging is replaced."""
 
 
 class HandlerProcess:
@@ -87,19 +40,15 @@ class HandlerProcess:
         self._registry = registry
         self._pid: int | None = None
         self._pipe: Connection | None = None
+        self._inlet: Inlet | None = None
 
-    def start(self, order: Order) -> Connection:
-        """Have a job run; its messages come out of the returned connection, EOFError means it died."""
-        if self._pipe is None:
-            self._fork()
-        assert self._pipe is not None
+    def start(self, order: Order) -> Inlet:
+        """Have a job run; its messages come out of the returned inlet, EOFError means it died."""
         try:
-            self._pipe.send(order)
-        except OSError:  # It died while idle.
+            return self._send(order)
+        except OSError:  # It died while idle, or hangs in what an earlier job left behind.
             self.kill()
-            self._fork()
-            self._pipe.send(order)
-        return self._pipe
+            return self._send(order)
 
     def stop(self) -> None:
         """Tell the running handler to stop."""
@@ -118,6 +67,15 @@ class HandlerProcess:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
+    def _send(self, order: Order) -> Inlet:
+        if self._pipe is None:
+            self._fork()
+        assert self._pipe is not None
+        assert self._inlet is not None
+        self._inlet.order += 1
+        self._pipe.send((self._inlet.order, order))
+        return self._inlet
+
     def _fork(self) -> None:
         ours, theirs = Pipe()
         parent = os.getpid()
@@ -128,17 +86,22 @@ class HandlerProcess:
             ours.close()
             _serve(theirs, self._registry, parent)
         theirs.close()
-        self._pid, self._pipe = pid, ours
+        send_in_time(ours, ORDER_SECONDS)
+        self._pid, self._pipe, self._inlet = pid, ours, Inlet(ours)
 
 
 def _serve(pipe: Connection, registry: Registry, parent: int) -> NoReturn:
     """Run jobs until the pipe closes. Never returns into the worker's code."""
     try:
         _detach(parent)
-        inbox = _Inbox(pipe)
+        inbox, own_pid = _Inbox(pipe), os.getpid()
         while True:
-            order = inbox.next()
-            pipe.send(_run(order, registry.get(order.service), pipe, inbox))
+            number, order = inbox.next()
+            outlet = Outlet(pipe, number)
+            answer = _run(order, registry.get(order.service), outlet, inbox)
+            if os.getpid() != own_pid:  # The handler forked, and this is its child.
+                break
+            outlet.send(answer)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -161,10 +124,10 @@ class _Inbox:
     def __init__(self, pipe: Connection) -> None:
         self.stopped = threading.Event()
         self._pipe = pipe
-        self._orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[int, Order]] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def next(self) -> Order:
+    def next(self) -> tuple[int, Order]:
         return self._orders.get()
 
     def _listen(self) -> None:
@@ -187,7 +150,7 @@ class _Context:
     error; once the handler has ended, threads that it left behind are heard no more.
     """
 
-    def __init__(self, order: Order, pipe: Connection, stopped: threading.Event) -> None:
+    def __init__(self, order: Order, outlet: Outlet, stopped: threading.Event) -> None:
         self.job_id = order.job_id
         self.attempt = order.attempt
         self.deadline = time.time() + order.budget_seconds
@@ -195,7 +158,7 @@ class _Context:
         self.completed_units = order.completed_units
         self.cursors = order.cursors
         self.logger = structlog.get_logger().bind(job_id=order.job_id)
-        self._pipe: Connection | None = pipe
+        self._outlet: Outlet | None = outlet
         self._lock = threading.Lock()
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
@@ -208,16 +171,16 @@ class _Context:
     def close(self) -> None:
         """Hear the handler no more."""
         with self._lock:
-            self._pipe = None
+            self._outlet = None
 
     def _send(self, message: Message) -> None:
         with self._lock:
-            if self._pipe is not None:
-                self._pipe.send(message)
+            if self._outlet is not None:
+                self._outlet.send(message)
 
 
-def _run(order: Order, service: Service, pipe: Connection, inbox: _Inbox) -> Message:
-    context = _Context(order, pipe, inbox.stopped)
+def _run(order: Order, service: Service, outlet: Outlet, inbox: _Inbox) -> Message:
+    context = _Context(order, outlet, inbox.stopped)
     try:
         output = service.handler(json.loads(order.input), context)
     except Exception as error:

@@ -11,9 +11,10 @@ from config.settings import Settings
 from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.lanes import Lanes
+from provider.jobs.messages import Failed, Order, Succeeded
 from provider.jobs.models import ErrorCode, Job, Lease
 from provider.jobs.outcomes import Outcomes
-from provider.jobs.process import Failed, HandlerProcess, Order, Succeeded
+from provider.jobs.process import HandlerProcess
 from provider.jobs.store import JobStore
 from provider.jobs.supervisor import End, Report, Supervisor
 from provider.services import Registry, Service

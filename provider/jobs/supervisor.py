@@ -4,15 +4,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from multiprocessing.connection import Connection
 from typing import Any
 
 import structlog
 
 from provider.errors import StoreUnavailable
 from provider.jobs.lanes import Lanes
+from provider.jobs.messages import Checkpoint, Failed, Message, Order, Progress, Succeeded
 from provider.jobs.models import Job, Lease
-from provider.jobs.process import Checkpoint, Failed, HandlerProcess, Message, Order, Progress, Succeeded
+from provider.jobs.pipe import Inlet
+from provider.jobs.process import HandlerProcess
 from provider.jobs.store import JobStore
 
 log = structlog.get_logger()
@@ -55,21 +56,22 @@ class Supervisor:
         """Run a handler to its end. Whatever happens, it does not run any more when this returns."""
         watch = _Watch(lease, time.monotonic(), stall_seconds)
         try:
-            pipe = self._process.start(order)
+            inlet = self._process.start(order)
             while watch.end is None:
-                message = self._next(pipe, watch)
+                message = self._next(inlet, watch)
                 self._take(message, watch)
                 self._look_at_the_clock(watch)
-            self._stop_unless_done(pipe, watch)
+            self._stop_unless_done(inlet, watch)
         except BaseException:
             self._process.kill()
             raise
         return Report(watch.job, watch.end, watch.progress, time.monotonic() - watch.started)
 
-    def _next(self, pipe: Connection, watch: "_Watch") -> Message | End | None:
+    def _next(self, inlet: Inlet, watch: "_Watch") -> Message | End | None:
         """Wait for a message until something else is due."""
         try:
-            return pipe.recv() if pipe.poll(max(0.0, watch.next_due() - time.monotonic())) else None
+            message: Message | None = inlet.next(max(0.0, watch.next_due() - time.monotonic()))
+            return message
         except (EOFError, OSError):
             return End.DIED
 
@@ -122,15 +124,15 @@ class Supervisor:
         watch.renewed(version, now, wrote_progress=progress is not None)
         watch.end = End.CANCELLED if cancel else None
 
-    def _stop_unless_done(self, pipe: Connection, watch: "_Watch") -> None:
+    def _stop_unless_done(self, inlet: Inlet, watch: "_Watch") -> None:
         """Leave a handler that ended by itself alone; ask any other to stop, then kill it."""
         if isinstance(watch.end, Succeeded | Failed):
             return
         self._process.stop()
         ends_at = time.monotonic() + STOP_GRACE_SECONDS
         try:
-            while (left := ends_at - time.monotonic()) > 0 and pipe.poll(left):
-                if isinstance(pipe.recv(), Succeeded | Failed):
+            while (left := ends_at - time.monotonic()) > 0:
+                if isinstance(inlet.next(left), Succeeded | Failed):
                     return
         except (EOFError, OSError):
             pass

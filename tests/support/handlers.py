@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -76,6 +77,25 @@ def _tell_later(context: Context) -> None:
     context.checkpoint("of an earlier job")
 
 
+def _stop_soon() -> None:
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def leave_a_stopped_process(value: Value, context: Context) -> Value:
+    """Return; the process stops for good right afterwards."""
+    threading.Thread(target=_stop_soon, daemon=True).start()
+    return {}
+
+
+def fork(value: Value, context: Context) -> Value:
+    """Return twice: once here, and once in a child that came first."""
+    if os.fork() == 0:
+        return {"by": "child"}
+    time.sleep(0.3)
+    return {"by": "parent"}
+
+
 def units(value: Value, context: Context) -> Value:
     """Complete a unit an attempt, note where the next one stands, and hang until the third attempt."""
     done = len(context.completed_units)
@@ -115,7 +135,8 @@ def note(value: Value, text: str) -> None:
 HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     handler.__name__: handler
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
-    + (many_threads, leave_a_thread, units, half_way, slow, quick)
+    + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
+    + (fork,)
 }
 
 

@@ -78,6 +78,26 @@ def test_the_next_job_runs_after_one_was_killed(platform: Platform, tmp_path: Pa
     assert platform.job(after).output == '{"done":true}'
 
 
+def test_a_process_that_an_earlier_job_left_hanging_is_replaced(platform: Platform, tmp_path: Path) -> None:
+    """R2: an order that nobody takes must not hold the worker; this one is more than a socket takes."""
+    start(platform, "patient", "leave_a_stopped_process", tmp_path)
+    after = start(platform, "patient", "quick", tmp_path, padding="x" * 900_000)
+    platform.runner.run_next("patient")
+    time.sleep(0.5)
+    platform.runner.run_next("patient")
+    assert platform.job(after).output == '{"done":true}'
+
+
+def test_a_handler_that_forks_answers_once_and_for_its_own_job(platform: Platform, tmp_path: Path) -> None:
+    """J14: a second answer would be taken for that of the next job, whose buyer is somebody else."""
+    forked = start(platform, "patient", "fork", tmp_path)
+    after = [start(platform, "patient", "quick", tmp_path) for _ in range(2)]
+    for _ in range(3):
+        platform.runner.run_next("patient")
+    outputs = [platform.job(job).output for job in (forked, *after)]
+    assert outputs == ['{"by":"parent"}', '{"done":true}', '{"done":true}']
+
+
 @pytest.mark.parametrize("do", ["odd_cursor", "odd_progress"])
 def test_what_cannot_be_stored_is_the_handlers_own_error(platform: Platform, do: str, tmp_path: Path) -> None:
     """I9: it fails once, and is not started for ever."""
@@ -181,13 +201,12 @@ def stop_when(platform: Platform, condition: Callable[[], bool]) -> None:
     supervisor: Any = platform.runner._supervisor
     wait = type(supervisor)._next
 
-    def wait_or_stop(pipe: Any, watch: Any) -> Any:
+    def wait_or_stop(inlet: Any, watch: Any) -> Any:
         if condition():
             del supervisor._next
             raise SystemExit
-        pipe.poll(0.02)
         watch.renew_at = min(watch.renew_at, time.monotonic() + 0.02)
-        return wait(supervisor, pipe, watch)
+        return wait(supervisor, inlet, watch)
 
     supervisor._next = wait_or_stop
 
