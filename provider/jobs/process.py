@@ -183,14 +183,14 @@ def _run(order: Order, service: Service, outlet: Outlet, inbox: _Inbox) -> Messa
     context = _Context(order, outlet, inbox.stopped)
     try:
         output = service.handler(json.loads(order.input), context)
-    except Exception as error:
+    except BaseException as error:  # `sys.exit()` is its author's failure, and no worker's death (R6).
         return Failed(_kind(service, error), traceback.format_exc())
     finally:
         context.close()
     return _checked(service, output)
 
 
-def _kind(service: Service, error: Exception) -> str:
+def _kind(service: Service, error: BaseException) -> str:
     if service.is_transient(error):
         return "transient"
     return "deterministic" if isinstance(error, DeterministicError) else "error"

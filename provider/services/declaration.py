@@ -96,7 +96,7 @@ class Service:
         """Read a query string as an input; what does not fit stays text for validation to refuse."""
         return coerce(pairs, self._input)
 
-    def is_transient(self, error: Exception) -> bool:
+    def is_transient(self, error: BaseException) -> bool:
         """Tell whether a job that ended with this error is worth another try (R6)."""
         if isinstance(error, TransientError | DeterministicError):
             return isinstance(error, TransientError)

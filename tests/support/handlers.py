@@ -96,6 +96,16 @@ def fork(value: Value, context: Context) -> Value:
     return {"by": "parent"}
 
 
+def leave(value: Value, context: Context) -> None:
+    """End as a command line tool would."""
+    sys.exit("a secret of the seller")
+
+
+def interrupt(value: Value, context: Context) -> None:
+    """Raise what is no Exception."""
+    raise KeyboardInterrupt
+
+
 def units(value: Value, context: Context) -> Value:
     """Complete a unit an attempt, note where the next one stands, and hang until the third attempt."""
     done = len(context.completed_units)
@@ -136,7 +146,7 @@ HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     handler.__name__: handler
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
     + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
-    + (fork,)
+    + (fork, leave, interrupt)
 }
 
 

@@ -98,6 +98,17 @@ def test_a_handler_that_forks_answers_once_and_for_its_own_job(platform: Platfor
     assert outputs == ['{"by":"parent"}', '{"done":true}', '{"done":true}']
 
 
+@pytest.mark.parametrize("do", ["leave", "interrupt"])
+def test_what_a_handler_raises_is_its_own_error_exception_or_not(
+    platform: Platform, do: str, tmp_path: Path
+) -> None:
+    """R6: `sys.exit()` is no death of a worker, so it is neither tried again nor kept from the log."""
+    job = start(platform, "odd", do, tmp_path)
+    platform.runner.run_next("odd")
+    done = platform.job(job)
+    assert (done.error, done.starts, done.interruptions) == (ErrorCode.SERVICE_FAILED, 1, 0)
+
+
 @pytest.mark.parametrize("do", ["odd_cursor", "odd_progress"])
 def test_what_cannot_be_stored_is_the_handlers_own_error(platform: Platform, do: str, tmp_path: Path) -> None:
     """I9: it fails once, and is not started for ever."""
