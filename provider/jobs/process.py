@@ -57,13 +57,15 @@ class HandlerProcess:
                 self._pipe.send("stop")
 
     def kill(self) -> None:
-        """End the child at once; the next job gets a new one."""
+        """End the child and what it started, at once; the next job gets a new one."""
         pid, pipe, self._pid, self._pipe = self._pid, self._pipe, None, None
         if pipe is not None:
             pipe.close()
         if pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)  # One that has not left the worker's group yet, or left its own.
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
@@ -109,7 +111,8 @@ def _serve(pipe: Connection, registry: Registry, parent: int) -> NoReturn:
 
 
 def _detach(parent: int) -> None:
-    """Leave the worker's signal handlers behind, and die with it."""
+    """Leave the worker's signal handlers and process group behind, and die with it."""
+    os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     with suppress(OSError, AttributeError):

@@ -96,6 +96,13 @@ def fork(value: Value, context: Context) -> Value:
     return {"by": "parent"}
 
 
+def leave_a_child(value: Value, context: Context) -> None:
+    """Start a program that takes minutes, and wait for it."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"])
+    note(value, str(child.pid))
+    child.wait()
+
+
 def leave(value: Value, context: Context) -> None:
     """End as a command line tool would."""
     sys.exit("a secret of the seller")
@@ -146,7 +153,7 @@ HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     handler.__name__: handler
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
     + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
-    + (fork, leave, interrupt)
+    + (fork, leave_a_child, leave, interrupt)
 }
 
 

@@ -88,6 +88,15 @@ def test_a_process_that_an_earlier_job_left_hanging_is_replaced(platform: Platfo
     assert platform.job(after).output == '{"done":true}'
 
 
+def test_what_a_handler_started_is_stopped_with_it(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]]
+) -> None:
+    """R2, I8: programs of stopped handlers would pile up beside those of the next jobs."""
+    start(platform, "odd", "leave_a_child", tmp_path)
+    platform.runner.run_next("odd")
+    assert wait_until(lambda: not is_alive(int(notes()[0])), 3)
+
+
 def test_a_handler_that_forks_answers_once_and_for_its_own_job(platform: Platform, tmp_path: Path) -> None:
     """J14: a second answer would be taken for that of the next job, whose buyer is somebody else."""
     forked = start(platform, "patient", "fork", tmp_path)
