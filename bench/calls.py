@@ -4,10 +4,12 @@ All three run under the same gunicorn settings: one process, 16 threads.
 """
 
 import json
+import statistics
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 from bench import load, servers
-from bench.load import Measured, request_bytes
+from bench.load import Measured, request_bytes, together
 from bench.payments import header, payments
 from bench.report import table
 from bench.services import services
@@ -15,6 +17,12 @@ from provider.jobs.claims import ClaimDesk
 
 BODY = json.dumps({"text": "x" * 180}).encode()
 CONNECTIONS = 16
+ROUNDS = 5
+SERVERS = {
+    "ours": "provider.web.wsgi:app",
+    "middleware": "bench.rivals:middleware()",
+    "bare": "bench.rivals:bare()",
+}
 
 
 def requests(desk: ClaimDesk, count: int, *, prefer: str = "respond-async") -> list[bytes]:
@@ -27,36 +35,46 @@ def requests(desk: ClaimDesk, count: int, *, prefer: str = "respond-async") -> l
     ]
 
 
-def measure(settle_seconds: float, count: int, most_seconds: float) -> dict[str, Measured]:
-    """Measure the three servers one after the other, over the same Redis and facilitator."""
-    found = {}
-    for name, app in (
-        ("ours", "provider.web.wsgi:app"),
-        ("middleware", "bench.rivals:middleware()"),
-        ("bare", "bench.rivals:bare()"),
-    ):
-        with servers.redis_server() as redis_url, servers.facilitator(settle_seconds) as url:
-            settings = servers.settings_for(redis_url, url)
-            env = {**servers.environment(settings), "BENCH_AMOUNT": str(services.get("echo").amount)}
-            desk = ClaimDesk(servers.store_of(settings), None, None, None, settings)  # type: ignore[arg-type]
-            with servers.web_server(app, env) as port:
-                load.fire(port, requests(desk, 50), connections=CONNECTIONS, most_seconds=30)
-                calls = requests(desk, count)
-                found[name] = load.fire(port, calls, connections=CONNECTIONS, most_seconds=most_seconds)
+def measure(settle_seconds: float, count: int, most_seconds: float) -> dict[str, list[Measured]]:
+    """Fire at the three servers in turn, so that whatever else this machine does meets all alike.
+
+    Each has a Redis and a facilitator of its own; a server that is not asked costs nothing.
+    """
+    found: dict[str, list[Measured]] = {name: [] for name in SERVERS}
+    with ExitStack() as stack:
+        running = {name: start(app, settle_seconds, stack) for name, app in SERVERS.items()}
+        for port, desk in running.values():
+            load.fire(port, requests(desk, 50), connections=CONNECTIONS, most_seconds=30)
+        for _ in range(ROUNDS):
+            for name, (port, desk) in running.items():
+                calls = requests(desk, count // ROUNDS)
+                seconds = most_seconds / ROUNDS
+                found[name].append(load.fire(port, calls, connections=CONNECTIONS, most_seconds=seconds))
     return found
 
 
-def rows(found: dict[str, Measured]) -> Iterator[tuple[str, ...]]:
-    """Give a row for each server."""
-    for name, measured in found.items():
-        statuses = " ".join(f"{count}×{status}" for status, count in sorted(measured.statuses.items()))
+def start(app: str, settle_seconds: float, stack: ExitStack) -> tuple[int, ClaimDesk]:
+    """Start a server with all it needs: its port, and who quotes its price."""
+    redis_url = stack.enter_context(servers.redis_server())
+    settings = servers.settings_for(redis_url, stack.enter_context(servers.facilitator(settle_seconds)))
+    env = {**servers.environment(settings), "BENCH_AMOUNT": str(services.get("echo").amount)}
+    desk = ClaimDesk(servers.store_of(settings), None, None, None, settings)  # type: ignore[arg-type]
+    return stack.enter_context(servers.web_server(app, env)), desk
+
+
+def rows(found: dict[str, list[Measured]]) -> Iterator[tuple[str, ...]]:
+    """Give a row for each server; the ratio is the median of the rounds'."""
+    for name, rounds in found.items():
+        measured = together(rounds)
+        pairs = zip(found["ours"], rounds, strict=True)
+        ratio = statistics.median(ours.per_second / other.per_second for ours, other in pairs)
         yield (
             name,
             f"{measured.per_second:.1f}",
-            f"{measured.p50_ms:.1f}",
-            f"{measured.p99_ms:.1f}",
-            f"{found['ours'].per_second / measured.per_second:.2f}×",
-            statuses,
+            f"{measured.percentile_ms(50):.1f}",
+            f"{measured.percentile_ms(99):.1f}",
+            f"{ratio:.2f}×",
+            " ".join(f"{count}×{status}" for status, count in sorted(measured.statuses.items())),
         )
 
 

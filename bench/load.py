@@ -1,26 +1,35 @@
 """A load generator: prepared requests over keep-alive connections, as fast as they are answered."""
 
 import socket
-import statistics
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run: calls per second and latencies in ms."""
+    """One run: how long it took, each call's seconds, and how often each status came."""
 
-    calls: int
     seconds: float
-    p50_ms: float
-    p99_ms: float
-    statuses: dict[int, int]
+    latencies: tuple[float, ...]
+    statuses: Counter[int]
 
     @property
     def per_second(self) -> float:
-        return self.calls / self.seconds
+        return len(self.latencies) / self.seconds
+
+    def percentile_ms(self, percent: int) -> float:
+        """Give the latency that so many percent of the calls kept below."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000
+
+
+def together(rounds: list[Measured]) -> Measured:
+    """Add several runs up."""
+    seconds = sum(one.seconds for one in rounds)
+    latencies = tuple(latency for one in rounds for latency in one.latencies)
+    return Measured(seconds, latencies, sum((one.statuses for one in rounds), Counter()))
 
 
 def request_bytes(path: str, headers: dict[str, str], body: bytes) -> bytes:
@@ -34,7 +43,7 @@ def fire(port: int, requests: list[bytes], *, connections: int, most_seconds: fl
     """Send each request once, over so many connections at a time, until all are answered or time is up."""
     queue = deque(requests)
     latencies: list[float] = []
-    statuses: dict[int, int] = {}
+    statuses: Counter[int] = Counter()
     lock = threading.Lock()
     start = threading.Barrier(connections + 1)
     ends_at = [0.0]
@@ -52,7 +61,7 @@ def fire(port: int, requests: list[bytes], *, connections: int, most_seconds: fl
             status = connection.send(request)
             mine.append(time.perf_counter() - began)
             with lock:
-                statuses[status] = statuses.get(status, 0) + 1
+                statuses[status] += 1
         connection.close()
         with lock:
             latencies.extend(mine)
@@ -66,9 +75,7 @@ def fire(port: int, requests: list[bytes], *, connections: int, most_seconds: fl
     for thread in threads:
         thread.join()
     seconds = time.perf_counter() - began
-    ordered = sorted(latencies)
-    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-    return Measured(len(ordered), seconds, statistics.median(ordered) * 1000, p99 * 1000, statuses)
+    return Measured(seconds, tuple(latencies), statuses)
 
 
 class _Connection:
