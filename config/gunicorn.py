@@ -6,7 +6,7 @@ from typing import Any
 
 from config.logging import logging_config
 
-worker_class = "gthread"
+worker_class = "provider.web.patience.PatientWorker"
 workers = int(os.environ.get("WEB_PROCESSES", "1"))
 threads = int(os.environ.get("WEB_THREADS", "16"))
 # A platform that sets PORT routes to every interface; on a desk the service stays private.

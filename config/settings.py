@@ -69,6 +69,7 @@ class Settings:
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     web_threads: int = _setting(16, "Threads of one web process.")
+    web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive at the web process.")
     web_processes: int = _setting(1, "Web processes behind one port.")
 
     @classmethod

@@ -1,5 +1,6 @@
 """The same through the server that is deployed: headers, bodies, threads, signals."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -88,6 +89,38 @@ def test_a_body_that_ends_early_is_no_call(shop: Shop, url: str) -> None:
         answer = connection.makefile("rb").read()
     assert b"invalid_body" in answer
     assert shop.facilitator.asked == []
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_clients_that_never_finish_their_request_take_no_thread_for_good(
+    shop: Shop, environment: dict[str, str], part: str
+) -> None:
+    """Each that vanished without a word would cost one, until none is left to take a payment."""
+    rest = f"PAYMENT-SIGNATURE: {shop.pay()}\r\nContent-Length: 9\r\n\r\n{{" if part == "body" else ""
+    begun = f"POST /run/echo HTTP/1.1\r\nHost: x\r\n{rest}".encode()
+    with running_gunicorn({**environment, "WEB_READ_SECONDS": "1"}) as url, contextlib.ExitStack() as silent:
+        for _ in range(8):
+            client = silent.enter_context(socket.create_connection(_address(url)))
+            client.sendall(begun)
+        assert requests.get(f"{url}/healthz", timeout=4).ok
+
+
+def test_an_answer_nobody_takes_is_given_up(environment: dict[str, str]) -> None:
+    """The same for a client that vanished while its answer was on the way."""
+    ask = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+    with running_gunicorn({**environment, "WEB_READ_SECONDS": "1"}) as url, contextlib.ExitStack() as silent:
+        for _ in range(4):
+            client = silent.enter_context(socket.create_connection(_address(url)))
+            client.sendall(ask * 2000)
+        time.sleep(0.5)
+        assert requests.get(f"{url}/healthz", timeout=4).ok
+
+
+def _address(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
 
 
 def test_health_answers_while_every_waiting_place_is_taken(shop: Shop, url: str) -> None:
