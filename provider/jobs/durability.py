@@ -9,6 +9,9 @@ from redis.exceptions import ResponseError
 from provider.errors import NotDurable
 from provider.jobs import keys
 from provider.jobs.connection import node_of, reaching_redis
+from provider.jobs.scripting import script
+
+_FENCE = script("fence")
 
 
 class Durability:
@@ -46,7 +49,7 @@ class Durability:
         patience_ms = int((node.connection_pool.connection_kwargs.get("socket_timeout") or 10) * 500)
         while (left_ms := int((ends_at - time.monotonic()) * 1000)) > 0:
             pipe: Any = node.pipeline(transaction=False)
-            pipe.set(keys.fence(service), 1)
+            pipe.eval(_FENCE, 1, keys.fence(service))
             pipe.execute_command("WAITAOF", 1, 0, min(left_ms, patience_ms))
             _, (local, _) = pipe.execute()
             if local >= 1:

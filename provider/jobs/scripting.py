@@ -20,6 +20,14 @@ STEPS = (
 """Scripts after which a process may die with something new on record; crash tests hold a row for each."""
 
 
+_FOLDER = resources.files("provider.jobs") / "scripts"
+
+
+def script(name: str) -> str:
+    """Read the text of one script, for a pipeline that cannot run it by its SHA."""
+    return (_FOLDER / f"{name}.lua").read_text()
+
+
 class Scripts:
     """Run a script by its name: `scripts("move", keys, args)`.
 
@@ -27,10 +35,9 @@ class Scripts:
     """
 
     def __init__(self, client: "Redis") -> None:
-        folder = resources.files("provider.jobs") / "scripts"
         self._scripts = {
             entry.name.removesuffix(".lua"): client.register_script(entry.read_text())
-            for entry in folder.iterdir()
+            for entry in _FOLDER.iterdir()
             if entry.name.endswith(".lua")
         }
         self.after: Callable[[str], None] = lambda name: None

@@ -81,6 +81,17 @@ def test_a_withheld_output_is_charged_in_a_full_store(platform: Platform) -> Non
 
 
 @pytest.mark.usefixtures("fill")
+def test_a_withheld_output_is_charged_in_a_full_store_that_fsyncs_each_second(platform: Platform) -> None:
+    """C7: what confirms the write must not be refused either, or the payment expires with the work done."""
+    platform.store.client.config_set("appendfsync", "everysec")
+    job = platform.buy()
+    platform.runner.run_next("after")
+    full(platform)
+    platform.settler.settle(job.id)
+    assert platform.job(job).status is Status.SUCCEEDED
+
+
+@pytest.mark.usefixtures("fill")
 def test_the_sweep_works_in_a_full_store(platform: Platform) -> None:
     """It is what makes room again."""
     platform.buy()
