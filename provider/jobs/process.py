@@ -7,6 +7,7 @@ keep the worker from renewing its lease or from ending the handler in time (R2):
 
 import ctypes
 import json
+import multiprocessing
 import os
 import queue
 import signal
@@ -33,6 +34,10 @@ ORDER_SECONDS = 2
 """Time a process has to take an order; one that earlier jobs left hanging is replaced."""
 
 
+GONE = os.WEXITED | os.WNOHANG | os.WNOWAIT
+"""waitid(2): look whether a child ended, and leave it to be waited for."""
+
+
 class HandlerProcess:
     """A forked child that runs handlers, one at a time."""
 
@@ -55,6 +60,10 @@ class HandlerProcess:
         if self._pipe is not None:
             with suppress(OSError):
                 self._pipe.send("stop")
+
+    def has_died(self) -> bool:
+        """Tell whether the child is gone; a child of its own may keep the pipe open after it."""
+        return self._pid is not None and os.waitid(os.P_PID, self._pid, GONE) is not None
 
     def kill(self) -> None:
         """End the child and what it started, at once; the next job gets a new one."""
@@ -113,6 +122,7 @@ def _serve(pipe: Connection, registry: Registry, parent: int) -> NoReturn:
 def _detach(parent: int) -> None:
     """Leave the worker's signal handlers and process group behind, and die with it."""
     os.setsid()
+    multiprocessing.current_process().daemon = False  # It may have children: they end with its group.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     with suppress(OSError, AttributeError):

@@ -71,9 +71,9 @@ class Supervisor:
         """Wait for a message until something else is due."""
         try:
             message: Message | None = inlet.next(max(0.0, watch.next_due() - time.monotonic()))
-            return message
         except (EOFError, OSError):
             return End.DIED
+        return End.DIED if message is None and self._process.has_died() else message
 
     def _take(self, message: Message | End | None, watch: "_Watch") -> None:
         match message:

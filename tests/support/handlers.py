@@ -1,5 +1,6 @@
 """Handlers that misbehave, one way each; `do` in the input says which."""
 
+import multiprocessing
 import os
 import re
 import signal
@@ -103,6 +104,19 @@ def leave_a_child(value: Value, context: Context) -> None:
     child.wait()
 
 
+def use_processes(value: Value, context: Context) -> Value:
+    """Have the work done by processes, as much number crunching is."""
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        return {"sum": sum(pool.map(abs, [-1, -2]))}
+
+
+def die_before_a_child(value: Value, context: Context) -> None:
+    """Die, while a child holds all that was open."""
+    if os.fork() == 0:
+        time.sleep(60)
+    os._exit(1)
+
+
 def leave(value: Value, context: Context) -> None:
     """End as a command line tool would."""
     sys.exit("a secret of the seller")
@@ -153,7 +167,7 @@ HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     handler.__name__: handler
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
     + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
-    + (fork, leave_a_child, leave, interrupt)
+    + (fork, leave_a_child, leave, interrupt, use_processes, die_before_a_child)
 }
 
 

@@ -1,5 +1,6 @@
 """Handlers are stopped in time, whatever they do, and tell no more than they may (R1, R2, R4, R7)."""
 
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -105,6 +106,23 @@ def test_a_handler_that_forks_answers_once_and_for_its_own_job(platform: Platfor
         platform.runner.run_next("patient")
     outputs = [platform.job(job).output for job in (forked, *after)]
     assert outputs == ['{"by":"parent"}', '{"done":true}', '{"done":true}']
+
+
+def test_a_handler_may_use_processes(
+    platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Celery's own children may have none ("daemonic processes"); a handler's process is not one of them."""
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    job = start(platform, "odd", "use_processes", tmp_path)
+    platform.runner.run_next("odd")
+    assert platform.job(job).output == '{"sum":3}'
+
+
+def test_a_death_is_seen_though_a_child_holds_the_pipe(platform: Platform, tmp_path: Path) -> None:
+    """R6: it is a death, seen at the next renewal, and not the end of the budget."""
+    job = start(platform, "patient", "die_before_a_child", tmp_path)
+    platform.runner.run_next("patient")
+    assert (platform.job(job).status, platform.job(job).interruptions) == (Status.QUEUED, 1)
 
 
 @pytest.mark.parametrize("do", ["leave", "interrupt"])
