@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from provider.jobs.models import Job, Status
 from provider.jobs.schemas import dump_job
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_requirements
+from provider.services import Registry
 from tests.chaos import crashing
 from tests.chaos.parts import LEDGER_SECONDS, Parts
-from tests.chaos.services import NOTES, registry
+from tests.chaos.services import NOTES
 from tests.support.invariants import Evidence, Run
 from tests.support.payments import payment_header
 from tests.support.processes import family, wait_until
@@ -42,6 +44,10 @@ class Stage(Parts):
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     read_unpaid: list[str] = field(default_factory=list)
     settle_facilitator: str = ""
+    services: str = "tests.chaos.services"
+    """The module that sells; its registry is what the processes load."""
+    concurrency: dict[str, int] = field(default_factory=dict)
+    """Jobs at once by kind of worker, where it is not one."""
 
     def __post_init__(self) -> None:
         self.settle_facilitator = self.net.facilitator.url
@@ -57,6 +63,11 @@ class Stage(Parts):
             os._exit(0)
         os.waitpid(pid, 0)
 
+    @property
+    def registry(self) -> Registry:
+        found: Registry = import_module(self.services).registry
+        return found
+
     # Processes
 
     @property
@@ -68,7 +79,7 @@ class Stage(Parts):
         listed = {name: ",".join(v) if isinstance(v, tuple) else str(v) for name, v in given.items()}
         settings = {name.upper(): text for name, text in listed.items() if text}
         own = {
-            "PROVIDER_SERVICES": "tests.chaos.services:registry",
+            "PROVIDER_SERVICES": f"{self.services}:registry",
             "PORT": str(self.port),
             "LOG_LEVEL": "ERROR",
         }
@@ -79,13 +90,20 @@ class Stage(Parts):
 
     def start(self, kind: str) -> None:
         """Start a process of a kind, in place of one that died."""
-        services = list(SERVED) if kind == "handle" else [service.name for service in registry]
-        web = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
-        worker = worker_command((kind,), services, 1) if kind != "web" else web
+        command, environment = self.command(kind), self.environment(kind)
         with (self.home / f"{kind}.log").open("ab") as log:
             self.processes[kind] = subprocess.Popen(
-                worker, env=self.environment(kind), stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
             )
+
+    def command(self, kind: str) -> list[str]:
+        """Give the command line that a deployment uses."""
+        if kind == "web":
+            return [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
+        if kind == "beat":
+            return [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
+        services = list(SERVED) if kind == "handle" else [service.name for service in self.registry]
+        return worker_command((kind,), services, self.concurrency.get(kind, 1))
 
     def stop(self, kind: str) -> None:
         """End a process and its children as `kill -9` does."""
@@ -188,12 +206,12 @@ class Stage(Parts):
         runs = [Run(job_id, int(beside)) for job_id, beside in map(str.split, lines)]
         transfers, latest = list(state.transfers), state.latest.sequence
         pay_to = self.settings.pay_to
-        return Evidence(self.store, registry, pay_to, transfers, latest, runs, self.read_unpaid)
+        return Evidence(self.store, self.registry, pay_to, transfers, latest, runs, self.read_unpaid)
 
 
-def all_up(stage: Stage) -> None:
-    """Start every kind, and wait for the web process."""
-    for kind in ("web", "handle", "settle"):
+def all_up(stage: Stage, kinds: Sequence[str] = ("web", "handle", "settle")) -> None:
+    """Start processes of these kinds, and wait for the one that serves."""
+    for kind in kinds:
         stage.start(kind)
     url = stage.settings.public_url + "/healthz"
 

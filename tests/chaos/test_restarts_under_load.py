@@ -1,0 +1,194 @@
+"""Every process is killed and started again in turn while buyers keep calling: nothing is lost in the end.
+
+Real clocks and real recovery: beat, sweep and reconciler are processes here like all others.
+`LOAD_SECONDS=120` runs it for as long, and with as many calls, as a release deserves.
+"""
+
+import itertools
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pytest
+import requests
+from redis.exceptions import RedisError
+
+from config.settings import Settings
+from provider.errors import StoreUnavailable
+from provider.jobs import keys
+from provider.jobs.models import Job, Status
+from provider.jobs.schemas import dump_job
+from provider.payments.models import PaymentRequirements
+from provider.payments.schemas import load_requirements
+from tests.chaos.parts import LEDGER_SECONDS
+from tests.chaos.stage import Stage, all_up
+from tests.support.invariants import check_invariants
+from tests.support.localnet import running_localnet
+from tests.support.payments import payment_header
+from tests.support.redis_server import RedisServer, running_redis
+
+LOAD_SECONDS = float(os.environ.get("LOAD_SECONDS", "18"))
+CALLS_PER_SECOND = 20 if "LOAD_SECONDS" in os.environ else 7
+KINDS = ("web", "handle", "settle", "maintenance", "beat")
+PAUSE_SECONDS = max(2.5, LOAD_SECONDS / 13)
+"""From one kill to the next: one round in a short run, two in a long one."""
+PATIENCE_SECONDS = 60 + 3 * LOAD_SECONDS
+"""How long calls and jobs may take: what queued up while the machine was busy has to drain."""
+STILL_SECONDS = 20
+"""When nothing moves for so long, what is left waits for its payment to expire."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60 + LOAD_SECONDS + PATIENCE_SECONDS)]
+
+
+@dataclass
+class Crowd(Stage):
+    """A platform in all its processes, for many buyers."""
+
+    @cached_property
+    def settings(self) -> Settings:
+        short = {"settle_timeout_seconds": 5.0, "orphan_margin_seconds": 2.0, "sweep_seconds": 1.0}
+        return replace(super().settings, lease_seconds=3.0, **short)
+
+    @cached_property
+    def offers(self) -> dict[str, PaymentRequirements]:
+        url = self.settings.public_url
+        told = {one: requests.post(f"{url}/run/{one}", timeout=10).json() for one in ("after", "before")}
+        return {one: load_requirements(challenge["accepts"][0]) for one, challenge in told.items()}
+
+    def call(self, service: str) -> str:
+        """Pay, and call with the same payment until there is an answer; the id of the job."""
+        payment = self.net.payment(self.offers[service], ledger_seconds=LEDGER_SECONDS * 1.1)
+        headers = {"PAYMENT-SIGNATURE": payment_header(payment), "Prefer": "respond-async"}
+        ends = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < ends:
+            with suppress(requests.RequestException):
+                url = f"{self.settings.public_url}/run/{service}"
+                answer = requests.post(url, json={"seconds": 0.02}, headers=headers, timeout=10)
+                if answer.status_code != 503:
+                    assert answer.status_code < 300, answer.text
+                    return str(answer.json()["id"])
+            time.sleep(0.3)
+        raise AssertionError("nobody answered")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stage(server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    options = {"ledger_seconds": LEDGER_SECONDS, "channels": 16, "wait_seconds": 4}
+    with running_localnet(**options) as net:
+        net.state.close(2000)
+        workers = {"handle": 6, "settle": 8, "maintenance": 2}
+        home = tmp_path_factory.mktemp("load")
+        stage = Crowd(server.url, net, home, services="tests.chaos.busy", concurrency=workers)
+        try:
+            all_up(stage, KINDS)
+            finished(stage, [stage.call(service) for service in stage.offers])
+            yield stage
+        finally:
+            for kind in list(stage.processes):
+                stage.stop(kind)
+
+
+def keep_calling(stage: Crowd, seconds: float) -> list[str]:
+    """Call at a steady rate, whatever becomes of the calls before; the ids of the jobs."""
+    services = itertools.cycle(stage.offers)
+    began, calls = time.monotonic(), []
+    with ThreadPoolExecutor(100) as buyers:
+        for number in range(round(seconds * CALLS_PER_SECOND)):
+            time.sleep(max(0.0, began + number / CALLS_PER_SECOND - time.monotonic()))
+            calls.append(buyers.submit(stage.call, next(services)))
+    return [call.result() for call in calls]
+
+
+def restart_in_turn(stage: Crowd, server: RedisServer, seconds: float) -> Counter[str]:
+    """Kill one after the other, Redis included, and start it again a moment later; how often each."""
+    restarts: Counter[str] = Counter()
+    ends = time.monotonic() + seconds
+    for kind in itertools.cycle([*KINDS, "redis"]):
+        time.sleep(PAUSE_SECONDS)
+        if time.monotonic() > ends:
+            return restarts
+        if kind == "redis":
+            server.kill()
+            time.sleep(0.5)
+            server.start()
+        else:
+            stage.stop(kind)
+            stage.start(kind)
+        restarts[kind] += 1
+    return restarts
+
+
+class Watch:
+    """Reads every open job again and again, and notes down outputs that come before their payment (I5)."""
+
+    def __init__(self, stage: Crowd) -> None:
+        self._stage = stage
+        self._done = threading.Event()
+        self._seen: set[str] = set()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.05):
+            with suppress(StoreUnavailable, RedisError):  # It is among those that are killed.
+                self._look()
+
+    def _look(self) -> None:
+        client = self._stage.store.client
+        for service in self._stage.offers:
+            ids = client.zrange(keys.index(service), 0, -1)
+            for job in self._stage.store.get_many([i for i in ids if i not in self._seen]):  # type: ignore[union-attr]
+                if "output" in dump_job(job) and not self._stage.charges(job):
+                    self._stage.read_unpaid.append(job.id)
+                if job.is_final:
+                    self._seen.add(job.id)
+
+
+def test_nothing_is_lost_when_every_process_restarts_under_load(stage: Crowd, server: RedisServer) -> None:
+    """Issue 3: no claim lost, none charged twice, every job final afterwards, and all of I1 to I9."""
+    with ThreadPoolExecutor(1) as pool, Watch(stage):
+        calling: Future[list[str]] = pool.submit(keep_calling, stage, LOAD_SECONDS)
+        restarts = restart_in_turn(stage, server, LOAD_SECONDS)
+        ids = calling.result()
+        jobs = finished(stage, ids)
+    assert set(restarts) == {*KINDS, "redis"}
+    assert len(set(ids)) == len(ids) == round(LOAD_SECONDS * CALLS_PER_SECOND)
+    assert set(ids) <= {job.id for job in jobs}, "a claim was lost"
+    assert sum(job.charged for job in jobs) == sum(stage.evidence().charges().values())
+    told = Counter((job.service, job.status.value, job.error) for job in jobs)
+    assert sum(job.status is Status.SUCCEEDED for job in jobs) >= 0.8 * len(jobs), told
+    check_invariants(stage.evidence())
+
+
+def finished(stage: Crowd, ids: list[str]) -> list[Job]:
+    """Wait until every job is final, payments that never landed having expired first; all jobs there are."""
+    ends = time.monotonic() + PATIENCE_SECONDS
+    left, moved = len(ids) + 1, time.monotonic()
+    while waiting := [one for one in ids if not stage.store.get(one).is_final]:
+        if len(waiting) < left:
+            left, moved = len(waiting), time.monotonic()
+        elif time.monotonic() > moved + STILL_SECONDS:
+            stage.expire_payments()
+            moved = time.monotonic()
+        assert time.monotonic() < ends, [stage.store.get(one) for one in waiting]
+        time.sleep(0.2)
+    return stage.evidence().jobs()
