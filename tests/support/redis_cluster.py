@@ -41,7 +41,9 @@ class RedisCluster:
     def _sees_all(self, number: int) -> bool:
         with self._ask(number) as client:
             told = str(client.execute_command("CLUSTER", "INFO"))
-        return "cluster_state:ok" in told and f"cluster_known_nodes:{len(self.nodes)}" in told
+        nodes = f"cluster_known_nodes:{len(self.nodes)}"
+        wanted = ("cluster_state:ok", f"cluster_slots_assigned:{SLOTS}", nodes)
+        return all(f"{line}\r" in told for line in wanted)
 
     def _ask(self, number: int) -> "Redis":
         return Redis.from_url(self.nodes[number].url, decode_responses=True)

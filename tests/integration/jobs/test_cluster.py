@@ -227,6 +227,7 @@ def test_a_slot_that_nobody_serves_is_unavailable_as_well(cluster: RedisCluster,
     with Redis.from_url(cluster.node_of(keys.index("two")).url) as client:
         client.execute_command("CLUSTER", "ADDSLOTS", slot)
     assert wait_until(lambda: _finished(platform, job.id), 10)
+    assert wait_until(cluster.is_whole, 20), "the others did not hear who serves the slot"
 
 
 def test_a_process_may_start_while_the_cluster_is_away() -> None:
