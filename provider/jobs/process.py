@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 
 import structlog
 
-from provider.errors import DeterministicError
-from provider.jobs.messages import Checkpoint, Failed, Message, Order, Progress, Succeeded
+from provider.jobs.messages import Checkpoint, Message, Order, Progress
 from provider.jobs.pipe import Inlet, Outlet, send_in_time
+from provider.jobs.verdicts import judge_error, judge_output, to_json
 from provider.services import Registry, Service
 
 PR_SET_PDEATHSIG = 1
@@ -175,11 +175,11 @@ class _Context:
         self._lock = threading.Lock()
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        _json([done, total, message])
+        to_json([done, total, message])
         self._send(Progress(done, total, message))
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:
-        self._send(Checkpoint(str(unit), None if cursor is None else _json(cursor)))
+        self._send(Checkpoint(str(unit), None if cursor is None else to_json(cursor)))
 
     def close(self) -> None:
         """Hear the handler no more."""
@@ -197,28 +197,7 @@ def _run(order: Order, service: Service, outlet: Outlet, inbox: _Inbox) -> Messa
     try:
         output = service.handler(json.loads(order.input), context)
     except BaseException as error:  # `sys.exit()` is its author's failure, and no worker's death (R6).
-        return Failed(_kind(service, error), traceback.format_exc())
+        return judge_error(service, error, traceback.format_exc())
     finally:
         context.close()
-    return _checked(service, output)
-
-
-def _kind(service: Service, error: BaseException) -> str:
-    if service.is_transient(error):
-        return "transient"
-    return "deterministic" if isinstance(error, DeterministicError) else "error"
-
-
-def _checked(service: Service, output: Any) -> Message:
-    try:
-        text = _json(output)
-    except (TypeError, ValueError, RecursionError) as error:
-        return Failed("output_invalid", f"not JSON: {error}")
-    problems = service.validate_output(json.loads(text))
-    if problems:
-        return Failed("output_invalid", "; ".join(str(problem) for problem in problems))
-    return Succeeded(text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return judge_output(service, output)

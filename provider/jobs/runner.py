@@ -3,30 +3,27 @@
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import structlog
 
 from config.settings import Settings
 from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
 from provider.jobs.dispatch import Dispatcher
+from provider.jobs.endings import DROPPED, Endings
 from provider.jobs.lanes import Lanes
-from provider.jobs.messages import Failed, Order, Succeeded
-from provider.jobs.models import ErrorCode, Job, Lease
+from provider.jobs.messages import Order, Succeeded
+from provider.jobs.models import Job, Lease
 from provider.jobs.outcomes import Outcomes
 from provider.jobs.process import HandlerProcess
 from provider.jobs.store import JobStore
-from provider.jobs.supervisor import End, Report, Supervisor
+from provider.jobs.supervisor import Supervisor
+from provider.jobs.turns import Turns
 from provider.services import Registry, Service
 
 log = structlog.get_logger()
 
-HANDLER_FAILED = "handler_failed"
-DROPPED = "result_dropped"
 STRANDED = "service_not_offered"
 TURN_SECONDS = 1.0
-MOST_LATE_JOBS = 100
-"""Expired jobs that one wake-up clears out of the way before it leaves the rest to the sweep."""
 STORE_RETRY_SECONDS = 0.5
 
 
@@ -42,6 +39,8 @@ class Runner:
         self._settings = settings
         self._lanes = Lanes(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
+        self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
+        self._endings = Endings(self._outcomes)
         self._supervisor = Supervisor(store, self._lanes, HandlerProcess(registry))
 
     def run_lane(self, service_name: str) -> None:
@@ -63,31 +62,11 @@ class Runner:
         except ServiceNotFound:
             log.warning(STRANDED, service=service_name)
             return None
-        lease = self._lease(service)
+        lease = self._turns.take(service, secrets.token_hex(8))
         if lease is None:
             return None
         self._run(service, lease)
         return lease.job.id
-
-    def _lease(self, service: Service) -> Lease | None:
-        owner = secrets.token_hex(8)
-        for _ in range(MOST_LATE_JOBS):
-            head = self._lanes.next(service.name, 1)
-            if not head:
-                return None
-            job_id = head[0]
-            lease = self._lanes.lease(service, job_id, owner, lease_seconds=self._settings.lease_seconds)
-            if isinstance(lease, Lease):
-                return lease
-            if lease == "late":
-                self._expire(job_id)
-            elif lease == "full":  # Whoever frees a slot looks into the lane.
-                return None
-        return None
-
-    def _expire(self, job_id: str) -> None:
-        with suppress(JobNotFound, ValueError):  # Somebody else moved it first.
-            self._outcomes.expire(self._store.get(job_id))
 
     def _run(self, service: Service, lease: Lease) -> None:
         job = lease.job
@@ -98,7 +77,9 @@ class Runner:
         except BaseException as error:
             self._until_stored(job, self._give_up(service, error))
             raise
-        self._until_stored(report.job, lambda job: self._record(service, job, report))
+        self._until_stored(
+            report.job, lambda job: self._endings.record(service, job, report.end, report.progress)
+        )
         if isinstance(report.end, Succeeded):
             self._lanes.learn(service, report.seconds)
 
@@ -112,30 +93,6 @@ class Runner:
         job = lease.job
         units, cursors = self._store.work(job.id)
         return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, units, cursors)
-
-    def _record(self, service: Service, job: Job, report: Report) -> bool:
-        """Make the one move that a report asks for; False when the job changed meanwhile."""
-        match report.end:
-            case Succeeded(output):
-                return self._outcomes.output(job, output, report.progress)
-            case Failed(kind, detail):
-                log.error(HANDLER_FAILED, job_id=job.id, kind=kind, detail=detail)
-                return self._fail(service, job, kind, report)
-            case End.TIMED_OUT:
-                return self._outcomes.fail(job, ErrorCode.TIMEOUT, report.progress)
-            case End.DIED | End.STALLED:
-                return self._outcomes.interrupted(job, service)
-            case End.CANCELLED:
-                return self._outcomes.cancel(job, report.progress)
-            case End.LOST:  # Whoever has the lease now decides; the sweep does if nobody has.
-                log.warning(DROPPED, job_id=job.id)
-                return True
-
-    def _fail(self, service: Service, job: Job, kind: str, report: Report) -> bool:
-        if kind == "transient":
-            return self._outcomes.retry(job, service)
-        code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
-        return self._outcomes.fail(job, code, report.progress)
 
     def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:
         """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.
