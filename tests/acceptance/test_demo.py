@@ -45,12 +45,18 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path: Path) -> None:
         env={**os.environ, name: value},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        preexec_fn=_hear_interrupts,
     )
     assert wait_until(lambda: len(marked(mark)) > 10, 60)
     demo.send_signal(signal.SIGINT)
     assert demo.wait(30) == 130
     assert not marked(mark)
     assert list((tmp_path / ".provider").iterdir()) == []
+
+
+def _hear_interrupts() -> None:
+    """A shell lets what it starts in the background ignore them, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(
