@@ -7,13 +7,14 @@ from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
 from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
+from provider.jobs.figures import Figures
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.reconcile import Reconciler
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
-from provider.payments.facilitator import FacilitatorClient
+from provider.payments.facilitator import FacilitatorClient, Observer
 from tasks.app import app, registry, settings
 from tasks.dispatch import CeleryDispatcher
 
@@ -30,13 +31,18 @@ def dispatcher() -> CeleryDispatcher:
 
 
 @cache
-def facilitator() -> FacilitatorClient:
+def facilitator(observer: Observer | None = None) -> FacilitatorClient:
     return FacilitatorClient(
         settings.facilitator_url,
         verify_timeout_seconds=settings.verify_timeout_seconds,
         settle_timeout_seconds=settings.settle_timeout_seconds,
         api_key=settings.facilitator_api_key or None,
+        observer=observer,
     )
+
+
+def rpc(url: str) -> StellarRpc:
+    return StellarRpc(url, observer=Figures(store()).rpc_called)
 
 
 @cache
@@ -52,8 +58,8 @@ def settler() -> Settler:
 
 @cache
 def clock() -> LedgerClock:
-    rpc = StellarRpc(settings.stellar_rpc_urls[0]) if settings.stellar_rpc_urls else None
-    return LedgerClock(rpc, LedgerCache(store()), ledger_seconds=settings.ledger_seconds)
+    first = rpc(settings.stellar_rpc_urls[0]) if settings.stellar_rpc_urls else None
+    return LedgerClock(first, LedgerCache(store()), ledger_seconds=settings.ledger_seconds)
 
 
 @cache
@@ -69,4 +75,4 @@ def reconciler() -> Reconciler | None:
 
 def reconciler_by(urls: Sequence[str]) -> Reconciler:
     """Build a reconciler that asks these RPCs: the first decides, the others must agree (§10)."""
-    return Reconciler(store(), [StellarRpc(url) for url in urls], settler(), settings)
+    return Reconciler(store(), [rpc(url) for url in urls], settler(), settings)

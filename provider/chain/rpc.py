@@ -6,7 +6,8 @@ lacks what was asked for: to take a broken answer for "nothing found" could repo
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,11 +76,16 @@ class Page:
     latest_ledger: int
 
 
+Observer = Callable[[str, float], None]
+"""Told the method of each call and its seconds, for metrics."""
+
+
 class StellarRpc:
     """One Stellar RPC. Raises RpcUnreachable, or RpcError for an error answer."""
 
-    def __init__(self, url: str, *, timeout_seconds: float = 5.0) -> None:
+    def __init__(self, url: str, *, timeout_seconds: float = 5.0, observer: Observer | None = None) -> None:
         self.url = url
+        self._observer = observer
         self._timeout = timeout_seconds
         self._local = threading.local()
         self._passphrase: str | None = None
@@ -88,12 +94,16 @@ class StellarRpc:
         """Make one JSON-RPC 2.0 call and return its result object."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         self._local.calls = self.calls + 1
+        began = time.monotonic()
         try:
             answer = self._session.post(self.url, json=request, timeout=self._timeout, allow_redirects=False)
             answer.raise_for_status()
             body = answer.json()
         except (requests.RequestException, ValueError) as error:
             raise RpcUnreachable(f"{method}: {type(error).__name__}") from error
+        finally:
+            if self._observer is not None:
+                self._observer(method, time.monotonic() - began)
         return _result(method, body)
 
     @property

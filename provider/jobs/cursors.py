@@ -1,9 +1,8 @@
-"""Where the reconciler stands: what it looks at next, and what it found (one hash, `keys.RECONCILE_CURSOR`).
+"""Where the reconciler stands: what it looks at next (one hash, `keys.RECONCILE_CURSOR`).
 
-A service's name is the field of its uncertain jobs; fields with a colon, which no name has, hold the rest.
+A service's name is the field of its uncertain jobs; one with a colon, which no name has, of its settled ones.
 """
 
-from dataclasses import dataclass
 from itertools import takewhile
 
 from provider.jobs import keys
@@ -11,20 +10,10 @@ from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import INDEX_STEP, Job, Status
 from provider.jobs.store import JobStore
 
-RAN_AT, TOOK, CONTRADICTIONS = ":ran_at_ms", ":took_ms", ":contradictions"
 CONFIRMED = "{}:confirmed"
 
 SETTLED = (Status.QUEUED, Status.RUNNING, Status.SUCCEEDED, Status.FAILED, Status.CANCELLED)
 """Where a job can be whose settlement is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReconcileStats:
-    """What the last runs of the reconciler left for metrics; None before the first."""
-
-    ran_at_ms: int | None
-    took_ms: int | None
-    contradictions: int
 
 
 class Cursors:
@@ -115,23 +104,6 @@ class Cursors:
     def confirmed(self, service: str, created_at_ms: int) -> None:
         """Note that all jobs claimed up to a time are confirmed."""
         self._set(CONFIRMED.format(service), created_at_ms)
-
-    # What metrics show
-
-    def note_run(self, took_ms: int, contradictions: int) -> None:
-        """Note that a run ended."""
-        with reaching_redis():
-            pipe = node_of(self._client, keys.RECONCILE_CURSOR).pipeline(transaction=False)
-            pipe.hset(keys.RECONCILE_CURSOR, mapping={RAN_AT: self._store.now_ms(), TOOK: took_ms})
-            pipe.hincrby(keys.RECONCILE_CURSOR, CONTRADICTIONS, contradictions)
-            pipe.execute()
-
-    def stats(self) -> ReconcileStats:
-        """Read what the last runs left."""
-        with reaching_redis():
-            found = self._client.hmget(keys.RECONCILE_CURSOR, [RAN_AT, TOOK, CONTRADICTIONS])
-        ran, took, contradictions = (None if text is None else int(text) for text in found)
-        return ReconcileStats(ran, took, contradictions or 0)
 
     def _get(self, name: str) -> str | None:
         with reaching_redis():

@@ -48,3 +48,14 @@ class Endings:
             return self._outcomes.retry(job, service)
         code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
         return self._outcomes.fail(job, code, progress)
+
+
+def name_of(end: End | Succeeded | Failed) -> str:
+    """Name an end for people."""
+    match end:
+        case Succeeded():
+            return "succeeded"
+        case Failed():
+            return "failed"
+        case _:
+            return end.value

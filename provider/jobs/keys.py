@@ -14,7 +14,8 @@
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
-| `provider:cursor:reconcile` | hash | per service, how far the reconciler got; what its last run found |
+| `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
+| `provider:figures` | hash | what processes measured, for metrics (`figures.Figures`) |
 | `provider:clock` | string | the latest ledger and its close time, for a ledger's length |
 
 `S` is a service's name in braces: the hash tag that keeps all keys of one service on one node of a
@@ -28,6 +29,7 @@ PREFIX = "provider"
 SERVICES = f"{PREFIX}:services"
 RECONCILE_CURSOR = f"{PREFIX}:cursor:reconcile"
 CLOCK = f"{PREFIX}:clock"
+FIGURES = f"{PREFIX}:figures"
 EVENTS = f"{PREFIX}:*:job:*"
 """Pattern of all record channels."""
 

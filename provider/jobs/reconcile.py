@@ -14,9 +14,11 @@ import structlog
 
 from config.settings import Settings
 from provider.chain.rpc import StellarRpc
+from provider.jobs import figures
 from provider.jobs.confirm import Confirmation
 from provider.jobs.cursors import Cursors
 from provider.jobs.evidence import Decision, Verdict
+from provider.jobs.figures import Figures, counted, timed
 from provider.jobs.judge import undecided
 from provider.jobs.models import Job, Status
 from provider.jobs.panel import Panel
@@ -72,6 +74,7 @@ class Reconciler:
         self._recorder = recorder
         self._settings = settings
         self._cursors = Cursors(store)
+        self._figures = Figures(store)
 
     def run(self, job_id: str | None = None, limit: int = LIMIT, dry_run: bool = False) -> ReconcileReport:
         """Decide one job, or up to `limit` in turn. A dry run changes nothing. Raises JobNotFound."""
@@ -88,7 +91,7 @@ class Reconciler:
             report.decisions = [self._record(decision) for decision in report.decisions]
             if job_id is None:
                 self._confirm(panel, report, max(CONFIRM_AT_LEAST, limit - len(jobs)))
-                self._cursors.note_run(round((time.monotonic() - started) * 1000), len(report.contradictions))
+                self._note(report, time.monotonic() - started)
         report.rpc_calls = panel.calls
         self._tell(report)
         return report
@@ -111,6 +114,13 @@ class Reconciler:
         else:
             return decision
         return replace(decision, recorded=recorded)
+
+    def _note(self, report: ReconcileReport, seconds: float) -> None:
+        amounts = timed(figures.RECONCILE_SECONDS, seconds)
+        amounts |= counted(figures.CONTRADICTIONS, by=len(report.contradictions))
+        for verdict, count in Counter(d.verdict for d in report.decisions if d.recorded).items():
+            amounts |= counted(figures.DECISIONS, verdict.value, by=count)
+        self._figures.add(amounts, stamp=figures.RECONCILED_AT)
 
     def _tell(self, report: ReconcileReport) -> None:
         reasons = Counter(d.reason for d in report.decisions if d.verdict is Verdict.UNDECIDED)

@@ -8,8 +8,10 @@ import structlog
 
 from config.settings import Settings
 from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
+from provider.jobs import figures
 from provider.jobs.dispatch import Dispatcher
-from provider.jobs.endings import DROPPED, Endings
+from provider.jobs.endings import DROPPED, Endings, name_of
+from provider.jobs.figures import Figures, timed
 from provider.jobs.lanes import Lanes
 from provider.jobs.messages import Order, Succeeded
 from provider.jobs.models import Job, Lease
@@ -38,6 +40,7 @@ class Runner:
         self._dispatcher = dispatcher
         self._settings = settings
         self._lanes = Lanes(store)
+        self._figures = Figures(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
         self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
         self._endings = Endings(self._outcomes)
@@ -80,6 +83,7 @@ class Runner:
         self._until_stored(
             report.job, lambda job: self._endings.record(service, job, report.end, report.progress)
         )
+        self._figures.add(timed(figures.HANDLER_SECONDS, report.seconds, service.name, name_of(report.end)))
         if isinstance(report.end, Succeeded):
             self._lanes.learn(service, report.seconds)
 

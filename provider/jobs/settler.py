@@ -8,8 +8,10 @@ import structlog
 
 from config.settings import Settings
 from provider.errors import JobNotFound, NotDurable, StoreUnavailable
+from provider.jobs import figures
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.durability import Durability
+from provider.jobs.figures import Figures, counted, timed
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.record import dump_receipt
 from provider.jobs.store import JobStore
@@ -54,6 +56,7 @@ class Settler:
         self._durability = durability
         self._dispatcher = dispatcher
         self._settings = settings
+        self._figures = Figures(store)
 
     def settle(self, job_id: str) -> None:
         """Settle a job's payment if that is still to be done."""
@@ -67,8 +70,20 @@ class Settler:
         give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
         if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
             return
-        outcome = self._ask(job) if self._is_durable(job) else SettleOutcome(SettleKind.NOT_SENT)
+        outcome, amounts = self._attempt(job)
         self._until_stored(job_id, settler, outcome)
+        self._figures.add(amounts)
+
+    def _attempt(self, job: Job) -> tuple[SettleOutcome, dict[str, int]]:
+        """Make the call, if it is durable that it is made; with what is to be counted for it."""
+        if not self._is_durable(job):
+            return SettleOutcome(SettleKind.NOT_SENT), counted(
+                figures.SETTLEMENTS, job.service, "not_durable"
+            )
+        began = time.monotonic()
+        outcome = self._ask(job)
+        took = timed(figures.SETTLE_SECONDS, time.monotonic() - began)
+        return outcome, took | counted(figures.SETTLEMENTS, job.service, outcome.kind.value)
 
     def _is_durable(self, job: Job) -> bool:
         try:

@@ -28,6 +28,8 @@ class LaneStats:
     """What a new call would wait for its start."""
     oldest_uncertain_ms: int | None
     """When the oldest job whose payment is uncertain was claimed."""
+    due_since_ms: int | None
+    """When the sweep must look at a job next; in the past when it has not yet. None when there is none."""
 
     @property
     def depth(self) -> int:
@@ -57,16 +59,18 @@ def _ask(pipe: Any, name: str) -> None:
     pipe.zcard(keys.slots(name))
     pipe.hget(keys.pace(name), "average_ms")
     pipe.zrangebyscore(keys.index(name), *_scores(Status.PAYMENT_UNCERTAIN), start=0, num=1, withscores=True)
+    pipe.zrange(keys.due(name), 0, 0, withscores=True)
 
 
 def _stats(service: Service, answers: list[Any]) -> LaneStats:
     jobs = dict(zip(Status, answers, strict=False))
-    reserved, busy, average_ms, uncertain = answers[len(Status) :]
+    reserved, busy, average_ms, uncertain, due = answers[len(Status) :]
     average = float(average_ms) / 1000 if average_ms else service.seed_seconds
     ahead = jobs[Status.PENDING] + jobs[Status.QUEUED] + reserved + busy
     wait = max(0, ahead - service.concurrency + 1) / service.concurrency * average
     oldest = int(uncertain[0][1]) - Status.PAYMENT_UNCERTAIN.code * INDEX_STEP if uncertain else None
-    return LaneStats(jobs, reserved, busy, average, round(wait), oldest)
+    due_since = int(due[0][1]) if due else None
+    return LaneStats(jobs, reserved, busy, average, round(wait), oldest, due_since)
 
 
 def _scores(status: Status) -> tuple[int, str]:

@@ -4,6 +4,7 @@ It looks only at jobs that are due, by the time that the script which moved them
 is a compare-and-set like any other, so any number of sweeps may run at once.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ import structlog
 from config.settings import Settings
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import ServiceNotFound
+from provider.jobs import figures
 from provider.jobs.claimkeys import ClaimKeys
 from provider.jobs.dispatch import Dispatcher
+from provider.jobs.figures import Figures, counted, timed
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.outcomes import Outcomes
@@ -86,18 +89,26 @@ class Sweep:
         self._settings = settings
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
+        self._figures = Figures(store)
         self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
     def run(self) -> SweepReport:
         """Sweep every service that ever had a job."""
-        report = SweepReport()
+        report, began = SweepReport(), time.monotonic()
         ledger = self._clock.read()
         for name in self._store.service_names():
             service = self._service(name)
             self._look(name, service, _Now(self._store.now_ms(name), ledger), report)
             self._wake(name, service, report)
+        self._note(report, time.monotonic() - began)
         log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
         return report
+
+    def _note(self, report: SweepReport, seconds: float) -> None:
+        amounts = timed(figures.SWEEP_SECONDS, seconds)
+        for action, count in report.actions.items():
+            amounts |= counted(figures.SWEEP_ACTIONS, action, by=count)
+        self._figures.add(amounts, stamp=figures.SWEPT_AT)
 
     def _service(self, name: str) -> Service | None:
         try:

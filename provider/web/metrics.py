@@ -3,15 +3,23 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isinf
+from typing import Any
 
 from flask import Blueprint, Flask, Response, g, request
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from provider.errors import StoreUnavailable
+from provider.jobs.figures import Count, Durations, Family, Figures, Timing
 from provider.jobs.stats import LaneStats, read_stats
 from provider.jobs.store import JobStore
 from provider.services import Registry, Service
@@ -25,6 +33,12 @@ REQUEST_SECONDS = Histogram(
     "Time to answer a request, waiting included.",
     ["route", "method", "status"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+    registry=None,
+)
+VERIFY_SECONDS = Histogram(
+    "provider_facilitator_verify_seconds",
+    "Time of the facilitator's /verify.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
     registry=None,
 )
 
@@ -41,6 +55,12 @@ def init_app(app: Flask) -> None:
     app.after_request(_observe)
 
 
+def facilitator_called(name: str, seconds: float) -> None:
+    """Note how long a call took: the observer of this process's `FacilitatorClient`."""
+    if name == "verify":
+        VERIFY_SECONDS.observe(seconds)
+
+
 def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
     """Build the registry: this process's requests (or all processes', see gunicorn.py) and the store."""
     registry = CollectorRegistry()
@@ -48,23 +68,25 @@ def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REQUEST_SECONDS)
+        registry.register(VERIFY_SECONDS)
     registry.register(StoreCollector(store, list(services)))
     return registry
 
 
 class StoreCollector(Collector):
-    """Reads the lanes at each scrape: counters of a process would forget, the store does not."""
+    """Reads lanes and figures at each scrape: counters of a process would forget, the store does not."""
 
     def __init__(self, store: JobStore, services: list[Service]) -> None:
         self._store = store
         self._services = services
+        self._figures = Figures(store)
 
     def describe(self) -> Iterable[Metric]:
         return []
 
     def collect(self) -> Iterator[Metric]:
         try:
-            lanes = read_stats(self._store, self._services)
+            lanes, figures = read_stats(self._store, self._services), self._figures.read()
         except StoreUnavailable:
             yield GaugeMetricFamily("provider_store_up", "Whether Redis answered this scrape.", 0)
             return
@@ -72,6 +94,7 @@ class StoreCollector(Collector):
         yield _jobs(lanes)
         yield from _lane_gauges(lanes)
         yield _oldest_uncertain(lanes)
+        yield from (_figure(family, values) for family, values in figures.items())
 
 
 def _jobs(lanes: Mapping[str, LaneStats]) -> Metric:
@@ -88,6 +111,7 @@ def _lane_gauges(lanes: Mapping[str, LaneStats]) -> Iterator[Metric]:
         "busy": ("Handlers running.", lambda lane: lane.busy),
         "wait_seconds": ("What a new call would wait.", lambda lane: lane.wait_seconds),
         "average_seconds": ("Weighted average duration of a job.", lambda lane: lane.average_seconds),
+        "sweep_lag_seconds": ("How long a job has waited for the sweep's look.", _sweep_lag),
     }
     for name, (about, value) in values.items():
         family = GaugeMetricFamily(f"provider_lane_{name}", about, labels=["service"])
@@ -102,6 +126,29 @@ def _oldest_uncertain(lanes: Mapping[str, LaneStats]) -> Metric:
     ]
     about = "Age of the oldest job whose payment is uncertain; 0 when there is none."
     return GaugeMetricFamily("provider_oldest_uncertain_seconds", about, max(ages, default=0))
+
+
+def _sweep_lag(lane: LaneStats) -> float:
+    return 0 if lane.due_since_ms is None else max(0.0, time.time() - lane.due_since_ms / 1000)
+
+
+def _figure(family: Family, values: Mapping[tuple[str, ...], Any]) -> Metric:
+    """Spell what processes left in the store; their label values are names of ours, never a caller's."""
+    name = f"provider_{family.name}"
+    if isinstance(family, Timing):
+        timing = HistogramMetricFamily(name, family.about, labels=family.labels)
+        for labels, durations in values.items():
+            timing.add_metric(labels, _buckets(durations), durations.seconds)
+        return timing
+    kind = CounterMetricFamily if isinstance(family, Count) else GaugeMetricFamily
+    metric = kind(name, family.about, labels=family.labels)
+    for labels, value in values.items():
+        metric.add_metric(labels, value)
+    return metric
+
+
+def _buckets(durations: Durations) -> list[tuple[str, int]]:
+    return [("+Inf" if isinf(bound) else str(float(bound)), count) for bound, count in durations.buckets]
 
 
 def _start_clock() -> None:

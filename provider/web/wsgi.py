@@ -5,6 +5,7 @@ from provider.jobs.claims import ClaimDesk
 from provider.jobs.events import JobEvents
 from provider.jobs.health import refuse_unsafe_redis
 from provider.web.app import create_app
+from provider.web.metrics import facilitator_called
 from tasks import parts
 from tasks.app import registry, settings
 
@@ -12,5 +13,6 @@ configure_logging(settings.log_level)
 
 store = parts.store()
 refuse_unsafe_redis(store.client)
-desk = ClaimDesk(store, parts.facilitator(), parts.clock(), parts.dispatcher(), settings)
+facilitator = parts.facilitator(facilitator_called)
+desk = ClaimDesk(store, facilitator, parts.clock(), parts.dispatcher(), settings)
 app = create_app(settings, registry=registry, store=store, desk=desk, events=JobEvents(store))

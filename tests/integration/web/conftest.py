@@ -24,6 +24,7 @@ from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import Registry, Service
 from provider.web.app import create_app
+from provider.web.metrics import facilitator_called
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import payment_header, signed_payment
 
@@ -204,7 +205,7 @@ def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) 
     client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
     store, wake_ups = JobStore(client), NotedWakeUps()
     events = JobEvents(store)
-    asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2)
+    asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=facilitator_called)
     desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
     app = create_app(settings, registry=registry, store=store, desk=desk, events=events)
     settler = Settler(store, asked, Durability(client, timeout_ms=1000), wake_ups, settings)

@@ -123,6 +123,15 @@ def _address(url: str) -> tuple[str, int]:
     return parts.hostname, parts.port
 
 
+def test_the_facilitator_is_timed(shop: Shop, url: str) -> None:
+    """Its `/verify`, which only the web process calls (standard §14)."""
+    name = "provider_facilitator_verify_seconds_count"
+    before = requests.get(f"{url}/metrics", timeout=10).text
+    assert paid(shop, url).status_code == 202
+    assert f"{name} 0.0" not in requests.get(f"{url}/metrics", timeout=10).text
+    assert name in before
+
+
 def test_health_answers_while_every_waiting_place_is_taken(shop: Shop, url: str) -> None:
     """Held calls may not use up the server."""
     job_id = paid(shop, url).json()["id"]

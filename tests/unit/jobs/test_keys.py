@@ -21,6 +21,7 @@ OTHERS = {
     "services": keys.SERVICES,
     "cursor": keys.RECONCILE_CURSOR,
     "clock": keys.CLOCK,
+    "figures": keys.FIGURES,
 }
 _ROW = re.compile(r"^\| `(provider:[^`]+)` \|", re.MULTILINE)
 
