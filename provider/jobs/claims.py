@@ -5,6 +5,7 @@ that matters: until then nothing was promised and nothing was sent.
 """
 
 import json
+import math
 import secrets
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 from config.settings import Settings
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
+from provider.jobs import fit
 from provider.jobs.claimkeys import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.lanes import Lanes
@@ -138,12 +140,14 @@ class ClaimDesk:
             raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
         now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
-        checked = self._check(purchase.payload, offer, now)
+        checked = self._check(service, purchase.payload, offer, now)
         job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
-        self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
+        window = self._window(service, checked, now, read_at)
+        self._reserve(service, job_id, window, seconds=self._settings.reservation_seconds)
         try:
             self._verify(purchase.payload, offer)
-            draft = self._draft(purchase, value, offer, checked, now, time.monotonic() - read_at)
+            window = self._window(service, checked, now, read_at)
+            draft = self._draft(purchase, value, offer, checked, now, window)
             job = self._record(purchase, value, job_id, draft)
         except BaseException:
             self._lanes.release(job_id)
@@ -151,15 +155,25 @@ class ClaimDesk:
         return job
 
     def _check(
-        self, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
+        self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
     ) -> CheckedPayment:
+        ledger_seconds = now.ledger_seconds if now else self._settings.ledger_seconds
         return check_payment(
             payload,
             [offer],
             latest_ledger=now.latest_ledger if now else None,
-            ledger_seconds=now.ledger_seconds if now else self._settings.ledger_seconds,
-            needed_seconds=self._settings.settle_margin_seconds,
+            ledger_seconds=ledger_seconds,
+            needed_seconds=fit.needed_seconds(service, self._settings.settle_margin_seconds, ledger_seconds),
         )
+
+    def _window(
+        self, service: Service, checked: CheckedPayment, now: LedgerTime | None, read_at: float
+    ) -> float:
+        """Tell how long work may still take (S2); what happened since the clock was read has gone off it."""
+        valid = math.inf
+        if now is not None:
+            valid = now.seconds_until(checked.expiration_ledger) - (time.monotonic() - read_at)
+        return fit.window_seconds(service, self._settings.settle_margin_seconds, valid)
 
     def _verify(self, payload: PaymentPayload, offer: PaymentRequirements) -> None:
         verdict = self._facilitator.verify(payload, offer)
@@ -197,14 +211,11 @@ class ClaimDesk:
         offer: PaymentRequirements,
         checked: CheckedPayment,
         now: LedgerTime | None,
-        verify_seconds: float,
+        window_seconds: float,
     ) -> Draft:
-        """Write down the job; the time its payment took to verify has gone off what is left to work (S2)."""
-        service, margin = purchase.service, self._settings.settle_margin_seconds
+        """Write down the job."""
+        service, window = purchase.service, max(0.001, window_seconds)
         upfront = service.charge is ChargePolicy.UPFRONT
-        window = max(1.0, service.max_timeout_seconds - margin)
-        if now is not None:
-            window = min(window, now.seconds_until(checked.expiration_ledger) - verify_seconds - margin)
         wire = [dump_payload(purchase.payload), dump_requirements(offer)]
         return Draft(
             status=Status.PENDING if upfront else Status.QUEUED,
@@ -222,15 +233,12 @@ class ClaimDesk:
             ),
             input=json.dumps(value, separators=(",", ":")),
             payment=json.dumps(wire, separators=(",", ":")),
-            window_seconds=0 if upfront else max(0.001, window),
+            window_seconds=0 if upfront else window,
             expires_seconds=service.max_timeout_seconds + self._settings.orphan_margin_seconds,
-            look_seconds=self._settings.sweep_seconds if upfront else max(0.001, window),
+            look_seconds=self._settings.sweep_seconds if upfront else window,
         )
 
-    def _reserve(self, service: Service, job_id: str, *, seconds: float) -> None:
+    def _reserve(self, service: Service, job_id: str, window: float = math.inf, *, seconds: float) -> None:
         """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
-        most_wait = service.max_wait_seconds
-        if service.charge is ChargePolicy.ON_SUCCESS:
-            room = service.max_timeout_seconds - self._settings.settle_margin_seconds
-            most_wait = min(most_wait, room - service.timeout_seconds)
-        self._lanes.reserve(service, job_id, seconds=seconds, most_wait_seconds=max(0.0, most_wait))
+        most_wait = fit.most_wait_seconds(service, self._settings.settle_margin_seconds, window)
+        self._lanes.reserve(service, job_id, seconds=seconds, most_wait_seconds=most_wait)

@@ -79,6 +79,11 @@ class Service:
         """How long a job is taken to run until finished jobs tell (Q2)."""
         return min(self.timeout_seconds, 10) if self.expected_seconds is None else self.expected_seconds
 
+    @property
+    def expected_work_seconds(self) -> float:
+        """How long a job may be taken to work, which is never longer than its budget."""
+        return min(self.timeout_seconds, self.seed_seconds)
+
     def problems(self, settle_margin_seconds: float = SETTLE_MARGIN_SECONDS) -> list[str]:
         """Return everything wrong with this declaration, each line naming service and field."""
         lines = declaration_problems(self, settle_margin_seconds)

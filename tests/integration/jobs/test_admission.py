@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.errors import LaneFull
+from provider.errors import LaneFull, PaymentRejected
 from provider.jobs import keys
 from provider.services import Service
 from tests.support.jobs import Platform, service
@@ -91,6 +91,49 @@ def test_an_on_success_call_must_still_fit_its_payment(platform: Platform) -> No
     platform.buy("tight")
     with pytest.raises(LaneFull):
         platform.desk.admits(tight)
+
+
+def call_with(platform: Platform, name: str, valid_seconds: int) -> None:
+    """Call with a payment that expires after so long."""
+    ledger = platform.clock.latest_ledger + valid_seconds // 5
+    platform.buy(name, payment=platform.payment(name, expiration_ledger=ledger))
+
+
+def test_a_payment_that_leaves_no_time_to_work_is_refused(platform: Platform) -> None:
+    """S2: 100 s of expected work, 10 s to settle, and the ledger clock may be 5 s old."""
+    platform.registry.add(service("long", timeout_seconds=200, expected_seconds=100))
+    with pytest.raises(PaymentRejected) as error:
+        call_with(platform, "long", 110)
+    assert error.value.reason == "invalid_exact_stellar_signature_expiration_too_soon"
+    call_with(platform, "long", 115)
+
+
+def test_no_more_is_expected_than_a_job_may_take(platform: Platform) -> None:
+    """S2: `min(timeout_seconds, expected)`; under upfront the work has no deadline at all."""
+    platform.registry.add(service("brief", timeout_seconds=20, expected_seconds=100))
+    platform.registry.add(service("paid", timeout_seconds=200, expected_seconds=100, charge="upfront"))
+    with pytest.raises(PaymentRejected):
+        call_with(platform, "brief", 30)
+    call_with(platform, "brief", 35)
+    call_with(platform, "paid", 10)
+
+
+def test_a_payment_just_signed_always_leaves_time(platform: Platform) -> None:
+    """P1: a service may sell work for all the time of its payment, though ledgers close meanwhile."""
+    limits = {"timeout_seconds": 50, "expected_seconds": 50, "max_timeout_seconds": 60}
+    platform.registry.add(service("whole", **limits))
+    call_with(platform, "whole", 50)
+    with pytest.raises(PaymentRejected):
+        call_with(platform, "whole", 45)
+
+
+def test_a_payment_must_last_for_the_wait_too(platform: Platform) -> None:
+    """Q2: behind a job of 50 s, 65 s are too few for another; whoever signs anew has its chance."""
+    platform.registry.add(service("queue", timeout_seconds=50, expected_seconds=50, concurrency=1))
+    call_with(platform, "queue", 300)
+    with pytest.raises(LaneFull):
+        call_with(platform, "queue", 65)
+    call_with(platform, "queue", 120)
 
 
 def test_racing_calls_never_take_more_places_than_there_are(platform: Platform, narrow: Service) -> None:

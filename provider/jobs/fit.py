@@ -1,0 +1,36 @@
+"""How the time of a payment is shared out: waiting, work, and settling before it expires (S2, Q2)."""
+
+import math
+
+from provider.services import ChargePolicy, Service
+
+FRESH_LEDGERS = 2
+"""Ledgers that may close between a buyer's signature and our look at it."""
+
+
+def needed_seconds(service: Service, margin_seconds: float, ledger_seconds: float) -> float:
+    """Tell how long a payment must be valid when it arrives: under on-success for the expected work too.
+
+    One that was just signed with the whole `maxTimeoutSeconds` will do in any case.
+    """
+    if service.charge is ChargePolicy.UPFRONT:
+        return margin_seconds
+    # The ledger clock may have been read a ledger ago.
+    needed = margin_seconds + service.expected_work_seconds + ledger_seconds
+    return max(margin_seconds, min(needed, service.max_timeout_seconds - FRESH_LEDGERS * ledger_seconds))
+
+
+def window_seconds(service: Service, margin_seconds: float, valid_seconds: float = math.inf) -> float:
+    """Tell how long from now work may end, by the offer and by the time for which the payment is valid."""
+    return min(max(1.0, service.max_timeout_seconds - margin_seconds), valid_seconds - margin_seconds)
+
+
+def most_wait_seconds(service: Service, margin_seconds: float, window: float = math.inf) -> float:
+    """Tell how long a job may be expected to wait for its turn.
+
+    What is not paid for yet must leave room for its whole budget, a payment in hand for the expected work.
+    """
+    if service.charge is ChargePolicy.UPFRONT:
+        return service.max_wait_seconds
+    unpaid = window_seconds(service, margin_seconds) - service.timeout_seconds
+    return max(0.0, min(service.max_wait_seconds, unpaid, window - service.expected_work_seconds))
