@@ -28,6 +28,7 @@ UNCERTAIN = "payment_uncertain"
 NOT_SENT = "settlement_not_sent"
 NOT_DURABLE = "settlement_not_durable"
 NOT_RECORDED = "settlement_not_recorded_yet"
+OUTPUT_MISSING = "paid_output_missing"
 STORE_RETRY_SECONDS = 0.5
 
 
@@ -126,8 +127,17 @@ class Settler:
     # Outcomes: also what a late answer and the reconciler record (J4, "the first decision stands")
 
     def record_paid(self, job_id: str, transaction: str, ledger: int | None = None) -> bool:
-        """Record a payment that is on chain; False when something else was decided before."""
+        """Record a payment that is on chain; False when something else was decided before.
+
+        Without the output that it paid for a job stays uncertain, with the transaction: no success without
+        an output, and a paid job is never reported as unpaid (§10, 6).
+        """
         while job := self._undecided(job_id):
+            if job.charge is ChargePolicy.ON_SUCCESS and job.output is None:
+                log.error(OUTPUT_MISSING, job_id=job_id, transaction=transaction)
+                outcome = SettleOutcome(SettleKind.UNCERTAIN, transaction=transaction, reason=OUTPUT_MISSING)
+                self.record_uncertain(job_id, outcome)
+                return False
             fields = {"receipt": dump_receipt(job.terms.receipt(transaction, ledger)), "charged": "1"}
             if job.charge is ChargePolicy.UPFRONT:
                 target, enter = Status.QUEUED, "lane"

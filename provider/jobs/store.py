@@ -95,10 +95,12 @@ class JobStore:
 
         `enter="lane"` puts it into its lane, `enter="slot"` lets it keep its slot. `look` is when the sweep
         must look at it, in seconds from now; a final job is looked at when its retention is over.
-        Raises ValueError for a move that standard J4 does not have.
+        Raises ValueError for a move that standard J4 does not have, and for a success without an output.
         """
         if target not in MOVES[job.status]:
             raise ValueError(f"no move from {job.status} to {target}")
+        if target is Status.SUCCEEDED and job.output is None and "output" not in (fields or {}):
+            raise ValueError(f"{job.id} has no output to succeed with")
         stamp = ""
         if target in FINAL:
             stamp, look, drop = "finished_at_ms", self._retention_seconds, (*drop, *LEAVES_WHEN_FINAL)
@@ -188,6 +190,11 @@ class JobStore:
         units = frozenset(name[2:] for name in record if name.startswith("u:"))
         cursors = {name[2:]: json.loads(text) for name, text in record.items() if name.startswith("c:")}
         return units, cursors
+
+    def has_work(self, job_id: str) -> bool:
+        """Tell whether earlier attempts left checkpoints."""
+        with reaching_redis():
+            return bool(self.client.exists(keys.work(job_id)))
 
     def forget_work(self, job_id: str) -> None:
         """Delete the checkpoints of a job that is over."""

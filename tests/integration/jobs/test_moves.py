@@ -37,6 +37,13 @@ def test_a_move_that_the_table_lacks_is_a_bug(platform: Platform, leased: Job) -
     assert platform.job(leased) == leased
 
 
+def test_no_move_succeeds_without_an_output(platform: Platform, leased: Job) -> None:
+    """Issue: no path reports success without an output."""
+    with pytest.raises(ValueError, match="no output"):
+        platform.store.move(leased, Status.SUCCEEDED, {"charged": "1"}, owner="w1")
+    assert platform.job(leased) == leased
+
+
 def test_each_move_raises_the_version(platform: Platform, leased: Job) -> None:
     """The next compare is against the move before."""
     assert platform.store.move(leased, Status.RUNNING, owner="w1") == leased.version + 1

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from provider.jobs import keys
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.payments.settlement import SettleKind, SettleOutcome
 from tests.support.jobs import Platform
@@ -48,6 +49,35 @@ def test_each_answer_is_recorded(platform: Platform, name: str, outcome: str) ->
     done = platform.job(job)
     assert (done.status, done.charged) == AFTERWARDS[name, outcome]
     assert (done.receipt is not None) == (outcome == "settled")
+
+
+def test_a_payment_whose_output_is_gone_is_no_success(platform: Platform) -> None:
+    """§10, 6: it stays uncertain, with its transaction for whoever looks, and is not called unpaid."""
+    job = due_to_settle(platform, "after")
+    answers(platform, "uncertain")
+    platform.settler.settle(job.id)
+    platform.store.client.hdel(keys.job(job.id), "output")
+    assert not platform.settler.record_paid(job.id, HASH, 1001)
+    found = platform.job(job)
+    assert (found.status, found.settlement["transaction"]) == (Status.PAYMENT_UNCERTAIN, HASH)
+
+
+@pytest.mark.parametrize("then", ["paid", "lost"])
+def test_an_output_lost_while_its_payment_is_settled_leaves_the_job_uncertain(
+    platform: Platform, then: str
+) -> None:
+    """Issue: no path reports success without an output, the usual one included."""
+    job = due_to_settle(platform, "after")
+    answer = platform.facilitator.settle
+
+    def lose(asked: Any) -> Any:
+        platform.store.client.hdel(keys.job(job.id), "output")
+        return answer(asked) if then == "paid" else (200, PENDING)
+
+    platform.facilitator.settle = lose
+    platform.settler.settle(job.id)
+    found = platform.job(job)
+    assert (found.status, found.settlement["transaction"]) == (Status.PAYMENT_UNCERTAIN, HASH)
 
 
 @pytest.mark.parametrize(("name", "outcome"), list(AFTERWARDS))
