@@ -36,7 +36,7 @@ class Endings:
             case End.TIMED_OUT:
                 return self._outcomes.fail(job, ErrorCode.TIMEOUT, progress)
             case End.DIED | End.STALLED:
-                return self._outcomes.interrupted(job, service)
+                return self._outcomes.interrupted(job, service, progress)
             case End.CANCELLED:
                 return self._outcomes.cancel(job, progress)
             case End.LOST:  # Whoever has the lease now decides; the sweep does if nobody has.
@@ -45,7 +45,7 @@ class Endings:
 
     def _fail(self, service: Service, job: Job, kind: str, progress: Mapping[str, Any]) -> bool:
         if kind == "transient":
-            return self._outcomes.retry(job, service)
+            return self._outcomes.retry(job, service, progress)
         code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
         return self._outcomes.fail(job, code, progress)
 

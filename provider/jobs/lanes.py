@@ -62,6 +62,13 @@ class Lanes:
         ahead = max(0, rank + busy - service.concurrency + 1)
         return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
 
+    def expected_seconds(self, service: Service) -> float:
+        """Tell how long a job of this service is taken to run: the average, within its budget (Q2)."""
+        with reaching_redis():
+            average = self._client.hget(keys.pace(service.name), "average_ms")
+        seconds = float(average) / 1000 if average else service.seed_seconds
+        return min(service.timeout_seconds, seconds)
+
     # Whose turn it is
 
     def lease(self, service: Service, job_id: str, owner: str, *, lease_seconds: float) -> Lease | str:

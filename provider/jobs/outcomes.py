@@ -10,6 +10,7 @@ import structlog
 
 from config.settings import Settings
 from provider.jobs.dispatch import Dispatcher
+from provider.jobs.lanes import Lanes
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.store import JobStore
 from provider.services import ChargePolicy, Service
@@ -36,6 +37,7 @@ class Outcomes:
 
     def __init__(self, store: JobStore, dispatcher: Dispatcher, settings: Settings) -> None:
         self._store = store
+        self._lanes = Lanes(store)
         self._dispatcher = dispatcher
         self._settings = settings
 
@@ -69,29 +71,47 @@ class Outcomes:
             return False
         return self.fail(replace(job, status=Status.RUNNING, version=version), ErrorCode.TIMEOUT)
 
-    def retry(self, job: Job, service: Service) -> bool:
-        """Try again after a transient failure, later, while retries and time are left (R6)."""
-        delay = random.uniform(0, min(MOST_BACKOFF_SECONDS, BACKOFF_SECONDS * 2**job.retries))
-        if job.retries >= service.max_retries or not self._fits(job, delay):
-            return self.fail(job, ErrorCode.SERVICE_FAILED)
-        not_before_ms = self._store.now_ms(job.service) + int(delay * 1000)
-        fields = {"retries": job.retries + 1, "not_before_ms": not_before_ms}
+    def retry(self, job: Job, service: Service, progress: Mapping[str, Any] | None = None) -> bool:
+        """Try again after a transient failure, later, while retries and time are left (R6).
+
+        The sweep starts it, at the first of its runs after the wait; where that could be too late for the
+        work to end in time, the job goes back into its lane at once.
+        """
+        if job.retries >= service.max_retries:
+            return self.fail(job, ErrorCode.SERVICE_FAILED, progress)
+        room = self._room_seconds(job, service)
+        if room <= 0:
+            return self.fail(job, ErrorCode.TIMEOUT, progress)
+        fields = {"retries": job.retries + 1, **_progress(progress)}
+        delay = backoff_seconds(job.retries)
+        if delay + self._settings.sweep_seconds > room:
+            return self._requeue(job, fields, RETRIED, enter="lane", look="deadline")
+        fields["not_before_ms"] = self._store.now_ms(job.service) + int(delay * 1000)
         return self._requeue(job, fields, RETRIED, enter="", look=delay)
 
-    def interrupted(self, job: Job, service: Service | None) -> bool:
+    def interrupted(
+        self, job: Job, service: Service | None, progress: Mapping[str, Any] | None = None
+    ) -> bool:
         """Queue a job again whose worker or handler process died, while starts are left (R6, S3)."""
         most = service.max_attempts if service else self._settings.max_attempts
         if job.interruptions + 1 >= most:
-            return self.fail(job, ErrorCode.SERVICE_FAILED)
-        fields = {"interruptions": job.interruptions + 1}
+            return self.fail(job, ErrorCode.SERVICE_FAILED, progress)
+        fields = {"interruptions": job.interruptions + 1, **_progress(progress)}
         return self._requeue(job, fields, INTERRUPTED, enter="lane", look="deadline")
 
     def hand_back(self, job: Job) -> bool:
         """Give a job back to its lane at a planned stop; the start does not count (C8)."""
         return self._requeue(job, {"starts": job.starts - 1}, HANDED_BACK, enter="lane", look="deadline")
 
-    def _fits(self, job: Job, delay: float) -> bool:
-        return job.deadline_ms is None or self._store.now_ms(job.service) + delay * 1000 < job.deadline_ms
+    def _room_seconds(self, job: Job, service: Service) -> float:
+        """Tell how long another try may wait; 0 or less when it would not end in time (S2).
+
+        It is taken to last as long as others do, unless it goes on from a checkpoint.
+        """
+        if job.deadline_ms is None:
+            return float("inf")
+        needed = 0.0 if self._store.has_work(job.id) else self._lanes.expected_seconds(service)
+        return (job.deadline_ms - self._store.now_ms(job.service)) / 1000 - needed
 
     def _requeue(self, job: Job, fields: dict[str, Any], event: str, *, enter: str, look: Any) -> bool:
         moved = self._store.move(
@@ -110,6 +130,11 @@ class Outcomes:
             log.info(event, job_id=job.id, **about)
             self._store.forget_work(job.id)
         return bool(moved)
+
+
+def backoff_seconds(retries: int) -> float:
+    """Draw the wait before another try: exponential, with full jitter (R6)."""
+    return random.uniform(0, min(MOST_BACKOFF_SECONDS, BACKOFF_SECONDS * 2 ** min(retries, 30)))
 
 
 def _progress(progress: Mapping[str, Any] | None) -> dict[str, str]:
