@@ -108,6 +108,45 @@ class InvalidIdentifier(CallError):
     code = "invalid_payment_identifier"
 
 
+class CancelRefused(CallError):
+    """The job cannot be cancelled."""
+
+    status = 409
+    code = "cancel_refused"
+
+
+class JobFinished(CancelRefused):
+    """The job is finished already; GET /jobs/<id> tells how."""
+
+    code = "job_finished"
+
+
+class SettlementBegun(CancelRefused):
+    """The work is done and its payment is being settled: the job can no longer be cancelled."""
+
+    code = "settlement_begun"
+
+
+class PaymentPending(CancelRefused):
+    """The payment is being settled; once the job is queued it can be cancelled with ?forfeit=true."""
+
+    code = "payment_pending"
+    retry_after_seconds = 2
+
+
+class PaymentUncertain(CancelRefused):
+    """Whether the payment landed is not known yet: wait, and do not pay again."""
+
+    code = "payment_uncertain"
+    retry_after_seconds = 15
+
+
+class ForfeitRequired(CancelRefused):
+    """The job is paid and the payment does not come back; to cancel it all the same, add ?forfeit=true."""
+
+    code = "forfeit_required"
+
+
 class LaneFull(CallError):
     """The service has no free place now; try again later."""
 

@@ -99,6 +99,12 @@ class Lanes:
         )
         return None if answer is None else (int(answer[0]), bool(answer[1]))
 
+    def look(self, job_id: str, owner: str) -> bool | None:
+        """Tell whether a cancel was asked for, or None when the lease is lost: `renew` without a write."""
+        with reaching_redis():
+            holder, cancel = self._client.hmget(keys.job(job_id), ["owner", "cancel"])
+        return cancel == "1" if holder == owner else None
+
     def ready(self, job: Job) -> bool:
         """Let a job that waited for its next try into the lane (R6)."""
         places = [keys.job(job.id), keys.lane(job.service), keys.due(job.service)]

@@ -33,7 +33,10 @@ LEASE = ("owner", "lease_until_ms", "work_until_ms")
 
 
 class Outcomes:
-    """Each method is one move; it tells whether it was made, False meaning that the job changed before."""
+    """Each method is one move; it tells whether it was made, False meaning that the job changed before.
+
+    A running job whose cancel was asked for ends as cancelled, whatever was to become of it (R7).
+    """
 
     def __init__(self, store: JobStore, dispatcher: Dispatcher, settings: Settings) -> None:
         self._store = store
@@ -43,6 +46,8 @@ class Outcomes:
 
     def output(self, job: Job, output: str, progress: Mapping[str, Any]) -> bool:
         """Keep a valid output: the end under upfront, withheld until it is paid under on-success (§3)."""
+        if job.cancel:
+            return self.cancel(job, progress)
         fields = {"output": output, **_progress(progress)}
         if job.charge is ChargePolicy.UPFRONT:
             return self._end(job, Status.SUCCEEDED, fields, SUCCEEDED)
@@ -56,11 +61,13 @@ class Outcomes:
 
     def fail(self, job: Job, code: ErrorCode, progress: Mapping[str, Any] | None = None) -> bool:
         """End a running job without output; under on-success nothing is charged (S1)."""
+        if job.cancel:
+            return self.cancel(job, progress)
         fields = {"error": code.value, **_progress(progress)}
         return self._end(job, Status.FAILED, fields, FAILED, code=code.value)
 
     def cancel(self, job: Job, progress: Mapping[str, Any] | None = None) -> bool:
-        """End a running job because its buyer, or the operator, wants it to (R7)."""
+        """End a job that does not settle, because its buyer or the operator wants it to (R7)."""
         fields = {"error": ErrorCode.CANCELLED.value, **_progress(progress)}
         return self._end(job, Status.CANCELLED, fields, CANCELLED)
 
@@ -114,6 +121,8 @@ class Outcomes:
         return (job.deadline_ms - self._store.now_ms(job.service)) / 1000 - needed
 
     def _requeue(self, job: Job, fields: dict[str, Any], event: str, *, enter: str, look: Any) -> bool:
+        if job.cancel:
+            return self.cancel(job)
         moved = self._store.move(
             job, Status.QUEUED, fields, drop=LEASE, owner=job.owner, enter=enter, look=look
         )

@@ -26,6 +26,11 @@ def http_status(job: Job) -> int:
     return HTTPStatus.ACCEPTED
 
 
+def cancel_status(job: Job) -> int:
+    """Give the status of an answer to a cancel: 200 once the job is cancelled, 202 while it is stopped."""
+    return HTTPStatus.OK if job.status is Status.CANCELLED else http_status(job)
+
+
 def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:
     """Build the job object. Its output is in there only once the job succeeded (J14)."""
     wire = {

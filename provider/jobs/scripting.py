@@ -13,6 +13,7 @@ STEPS = (
     "create",
     "lease",
     "renew",
+    "ask_cancel",
     "move",
     "begin_settlement",
     "withdraw_settlement",

@@ -115,6 +115,11 @@ class JobStore:
         )
         return None if answer is None else int(answer)
 
+    def ask_cancel(self, job: Job) -> int | None:
+        """Have the handler of a job stopped by whoever runs it (R7); None when he does not any more."""
+        answer = self.scripts("ask_cancel", [keys.job(job.id)], [job.owner])
+        return None if answer is None else int(answer)
+
     # Settlement
 
     def begin_settlement(self, job: Job, settler: str, *, give_up_seconds: float) -> int | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -22,6 +23,8 @@ STOP_GRACE_SECONDS = 1.0
 """Time a handler has to clean up between the word to stop and SIGKILL."""
 PROGRESS_SECONDS = 1.0
 """Progress is written at most this often (R4)."""
+LOOK_SECONDS = 1.0
+"""A cancel, and the loss of a lease, are seen within this time (R7): one read, which costs no fsync."""
 
 
 class End(StrEnum):
@@ -106,6 +109,16 @@ class Supervisor:
             watch.end = End.STALLED
         elif now >= min(watch.renew_at, watch.write_progress_at):
             self._renew(watch, now)
+        elif now >= watch.look_at:
+            self._look(watch, now)
+
+    def _look(self, watch: "_Watch", now: float) -> None:
+        """See a cancel long before the next renewal; while Redis is away, that one decides."""
+        watch.look_at = now + LOOK_SECONDS
+        with suppress(StoreUnavailable):
+            cancel = self._lanes.look(watch.job.id, watch.owner)
+            if cancel is not False:
+                watch.end = End.LOST if cancel is None else End.CANCELLED
 
     def _renew(self, watch: "_Watch", now: float) -> None:
         progress = watch.progress if watch.write_progress_at <= now else None
@@ -150,6 +163,7 @@ class _Watch:
         self.ends_at = started + lease.budget_seconds
         self.lease_ends_at = started + lease.lease_seconds
         self.renew_at = started + lease.lease_seconds / 3
+        self.look_at = started + LOOK_SECONDS
         self.write_progress_at = float("inf")
         self.moved_at = started
         self.stall_seconds = stall_seconds
@@ -159,7 +173,7 @@ class _Watch:
 
     def next_due(self) -> float:
         stalls_at = float("inf") if self.stall_seconds is None else self.moved_at + self.stall_seconds
-        return min(self.ends_at, self.renew_at, self.write_progress_at, stalls_at)
+        return min(self.ends_at, self.renew_at, self.write_progress_at, self.look_at, stalls_at)
 
     def is_stalled(self, now: float) -> bool:
         return self.stall_seconds is not None and now >= self.moved_at + self.stall_seconds
@@ -173,5 +187,6 @@ class _Watch:
         self.job = replace(self.job, version=version)
         self.lease_ends_at = now + self.lease_seconds
         self.renew_at = now + self.lease_seconds / 3
+        self.look_at = now + LOOK_SECONDS
         if wrote_progress:
             self._wrote_at, self.write_progress_at = now, float("inf")

@@ -1,5 +1,6 @@
 """Jobs as answers: the job object, its status, and the headers that go with both (standard H3, H5)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Response
@@ -16,9 +17,11 @@ UNCERTAIN_RETRY_SECONDS = 15
 MAX_RETRY_SECONDS = 60
 
 
-def job_answer(job: Job, place: Place | None, public_url: str) -> Response:
+def job_answer(
+    job: Job, place: Place | None, public_url: str, status_of: Callable[[Job], int] = http_status
+) -> Response:
     """Answer with the job object. Its output is in it once the job succeeded, never before (J14)."""
-    response = Response(compact(dump_job(job, place)), http_status(job), content_type="application/json")
+    response = Response(compact(dump_job(job, place)), status_of(job), content_type="application/json")
     headers = response.headers
     headers["Cache-Control"] = "no-store"
     if not job.is_final:

@@ -6,6 +6,7 @@ import logging
 from flask import Flask
 
 from config.settings import Settings
+from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.events import JobEvents
 from provider.jobs.lanes import Lanes
@@ -24,7 +25,13 @@ RESOURCES = (run, jobs, services, discovery, openapi, health, metrics)
 
 
 def create_app(
-    settings: Settings, *, registry: Registry, store: JobStore, desk: ClaimDesk, events: JobEvents
+    settings: Settings,
+    *,
+    registry: Registry,
+    store: JobStore,
+    desk: ClaimDesk,
+    canceller: Canceller,
+    events: JobEvents,
 ) -> Flask:
     """Build the application. What never changes while it runs is made here, once."""
     app = Flask("provider.web", static_folder=None)
@@ -33,7 +40,7 @@ def create_app(
     )  # One more, so that what was cut there is told from what fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, events)
+    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, canceller, events)
     for concern in CONCERNS:
         concern.init_app(app)
     for resource in RESOURCES:
@@ -42,7 +49,12 @@ def create_app(
 
 
 def _parts(
-    settings: Settings, registry: Registry, store: JobStore, desk: ClaimDesk, events: JobEvents
+    settings: Settings,
+    registry: Registry,
+    store: JobStore,
+    desk: ClaimDesk,
+    canceller: Canceller,
+    events: JobEvents,
 ) -> Parts:
     listings = list_services(registry, desk, settings.public_url)
     documents = {
@@ -54,6 +66,7 @@ def _parts(
         store=store,
         lanes=Lanes(store),
         desk=desk,
+        canceller=canceller,
         room=WaitingRoom(events, settings.web_threads),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},

@@ -39,8 +39,8 @@ def openapi_document(listings: Iterable[Listing], settings: Settings) -> dict[st
     spec.components.schema("Problem", _problem_schema())
     for listing in listings:
         spec.path(f"/run/{listing.service.name}", operations=_paid_operations(listing, settings))
-    for path, operation in _free_operations().items():
-        spec.path(path, operations={"get": operation})
+    for path, operations in _free_operations().items():
+        spec.path(path, operations=operations)
     document: dict[str, Any] = spec.to_dict()
     return document
 
@@ -102,18 +102,52 @@ def _free_operations() -> dict[str, Any]:
     job_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
     return {
         "/jobs/{id}": {
-            "operationId": "show_job",
-            "summary": "Look a job up",
-            "security": [],
-            "parameters": [job_id, _prefer()],
-            "responses": {"default": {"description": "The job.", "content": _json(JOB)}},
+            "get": {
+                "operationId": "show_job",
+                "summary": "Look a job up",
+                "security": [],
+                "parameters": [job_id, _prefer()],
+                "responses": {"default": {"description": "The job.", "content": _json(JOB)}},
+            },
+            "delete": _cancel_operation(job_id),
         },
         "/jobs/{id}/output": {
-            "operationId": "show_output",
-            "summary": "The output of a succeeded job, alone",
-            "security": [],
-            "parameters": [job_id],
-            "responses": {"200": {"description": "The output.", "content": _json({})}},
+            "get": {
+                "operationId": "show_output",
+                "summary": "The output of a succeeded job, alone",
+                "security": [],
+                "parameters": [job_id],
+                "responses": {"200": {"description": "The output.", "content": _json({})}},
+            },
+        },
+    }
+
+
+def _cancel_operation(job_id: Mapping[str, Any]) -> dict[str, Any]:
+    forfeit = {
+        "name": "forfeit",
+        "in": "query",
+        "description": "`true` gives up the payment of a job that is paid",
+        "schema": {"type": "boolean", "default": False},
+    }
+    refused = (
+        "`forfeit_required`: the job is paid, say `?forfeit=true`. `payment_pending`: ask again once it is "
+        "queued. `settlement_begun`, `payment_uncertain`: too late. `job_finished`: `jobStatus` tells how."
+    )
+    problem = {MEDIA_TYPE: {"schema": PROBLEM}}
+    return {
+        "operationId": "cancel_job",
+        "summary": "Cancel a job; twice is harmless",
+        "security": [],
+        "parameters": [job_id, forfeit, _prefer()],
+        "responses": {
+            "200": {"description": "The job is cancelled.", "content": _json(JOB)},
+            "202": {
+                "description": "Its handler is being stopped; then it is cancelled.",
+                "content": _json(JOB),
+            },
+            "404": {"description": "No job has this id.", "content": problem},
+            "409": {"description": refused, "content": problem},
         },
     }
 

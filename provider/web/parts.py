@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from config.settings import Settings
 from provider.errors import ServiceNotFound
+from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import Job, Place, Status
@@ -39,6 +40,7 @@ class Parts:
     store: JobStore
     lanes: Lanes
     desk: ClaimDesk
+    canceller: Canceller
     room: WaitingRoom
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]

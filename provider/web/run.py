@@ -1,11 +1,13 @@
 """The paid call: /run/<name> (standard H1, H2, H3)."""
 
+from collections.abc import Callable
 from functools import partial
 
 from flask import Blueprint, Response, request
 
 from provider.errors import PaymentRejected
 from provider.jobs.models import Job, Status
+from provider.jobs.schemas import http_status
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
 from provider.payments.proof import HEADER as PAYER_PROOF
 from provider.services import ChargePolicy
@@ -39,14 +41,20 @@ def paid(listing: Listing, header: str) -> Response:
     return held(job, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
 
 
-def held(job: Job, preference: Preference, *, is_call: bool) -> Response:
+def held(
+    job: Job,
+    preference: Preference,
+    *,
+    is_call: bool = False,
+    status_of: Callable[[Job], int] = http_status,
+) -> Response:
     """Answer with the job, after the wait that was asked for or that is usual."""
     limit = parts().settings.request_wait_seconds
     seconds = preference.hold_seconds(default=limit if is_call else 0, limit=limit)
     usual = is_call and not preference.is_given
     done = payment_known if usual and job.charge is ChargePolicy.UPFRONT else is_final
     job, waited = parts().room.wait(job, done, seconds)
-    response = job_answer(job, parts().place(job), parts().public_url)
+    response = job_answer(job, parts().place(job), parts().public_url, status_of)
     if preference.is_given and waited:
         response.headers["Preference-Applied"] = preference.applied(limit)
     return response

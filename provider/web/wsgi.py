@@ -1,6 +1,7 @@
 """What gunicorn serves: `gunicorn -c config/gunicorn.py provider.web.wsgi:app`."""
 
 from config.logging import configure_logging
+from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.events import JobEvents
 from provider.jobs.health import refuse_unsafe_redis
@@ -15,4 +16,7 @@ store = parts.store()
 refuse_unsafe_redis(store.client)
 facilitator = parts.facilitator(facilitator_called)
 desk = ClaimDesk(store, facilitator, parts.clock(), parts.dispatcher(), settings)
-app = create_app(settings, registry=registry, store=store, desk=desk, events=JobEvents(store))
+canceller = Canceller(store, parts.dispatcher(), settings)
+app = create_app(
+    settings, registry=registry, store=store, desk=desk, canceller=canceller, events=JobEvents(store)
+)

@@ -14,9 +14,11 @@ NOTES = "CHAOS_NOTES"
 
 
 def work(value: dict[str, Any], context: Context) -> Any:
-    """Work for longer than a lease is renewed; fail as the input says."""
+    """Work for longer than a lease is renewed; fail, or never end, as the input says."""
     mark = _note_start(context.job_id)
     context.checkpoint("first")
+    while value.get("loop"):
+        pass
     time.sleep(value.get("seconds", 0.45))
     mark.unlink(missing_ok=True)
     if value.get("fail") == "always":

@@ -135,14 +135,22 @@ class Stage(Parts):
             "PAYMENT-SIGNATURE": payment_header(payment or self.pay(service)),
             "Prefer": "respond-async",
         }
+        return str(self.ask("POST", f"/run/{service}", json=value, headers=headers)["id"])
+
+    def cancel(self, job_id: str, once: Status) -> Any:
+        """Cancel a job once it stands there, giving up a payment that was made; the job as it is then."""
+        assert wait_until(lambda: self.store.get(job_id).status is once)
+        return self.ask("DELETE", f"/jobs/{job_id}?forfeit=true")
+
+    def ask(self, method: str, path: str, **sent: Any) -> Any:
+        """Ask again and again until there is an answer; it must be one of success."""
         ends = time.monotonic() + 30
         while True:
             with contextlib.suppress(requests.RequestException):
-                url = f"{self.settings.public_url}/run/{service}"
-                answer = requests.post(url, json=value, headers=headers, timeout=10)
+                answer = requests.request(method, self.settings.public_url + path, timeout=10, **sent)
                 if answer.status_code != 503:
                     assert answer.status_code < 300, answer.text
-                    return str(answer.json()["id"])
+                    return answer.json()
             assert time.monotonic() < ends, "the web process did not come back"
             time.sleep(0.1)
 

@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 HARMLESS = {"checkpoint", "fence", "forget", "mismatch", "pace", "ready", "reserve"}
 """Scripts that neither promise nor decide anything: dying after one is dying a little later."""
-SUCCEEDED, FAILED = Status.SUCCEEDED, Status.FAILED
+SUCCEEDED, FAILED, CANCELLED = Status.SUCCEEDED, Status.FAILED, Status.CANCELLED
+LONG: dict[str, Any] = {"seconds": 20}
+"""Work that ends in time only when it is cancelled."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,11 @@ class Row:
     input: dict[str, Any] = field(default_factory=dict)
     before: str = ""
     """A step after which another process died first, as `kind step`; `nowhere`: no facilitator at first."""
+    cancel: bool = False
+    """Whether the buyer cancels the job, once it runs if it is served."""
 
     def __str__(self) -> str:
-        given = "-".join(map(str, self.input.values()))
+        given = "-".join([*map(str, self.input.values()), *(["cancelled"] if self.cancel else [])])
         return " ".join(
             filter(None, (self.service, given, self.before, self.kind, f"{self.step}:{self.nth}"))
         )
@@ -69,6 +73,12 @@ ROWS = [
     Row("before", "handle", "move", input={"fail": "always"}, ends=FAILED),
     Row("after", "handle", "move", input={"fail": "once"}),
     Row("before", "handle", "move", input={"fail": "once"}),
+    # Cancelled: while it waits, and while it runs.
+    Row("unserved", "web", "move", cancel=True, ends=CANCELLED, charges=0),
+    Row("after", "web", "ask_cancel", input=LONG, cancel=True, ends=CANCELLED, charges=0),
+    Row("before", "web", "ask_cancel", input=LONG, cancel=True, ends=CANCELLED),
+    Row("after", "handle", "move", input=LONG, cancel=True, ends=CANCELLED, charges=0),
+    Row("after", "sweep", "move", before="handle lease", cancel=True, ends=CANCELLED, charges=0),
     # The sweep and the reconciler die at what they repair.
     Row("before", "sweep", "move", before="handle lease"),
     Row("after", "sweep", "move", before="handle lease"),
@@ -89,8 +99,10 @@ def test_a_crash_after_a_step_changes_nothing_in_the_end(stage: Stage, row: Row)
     job_id = stage.buy(row.service, row.input)
     with stage.watched(job_id):
         die_first(stage, row)
+        if row.cancel:
+            stage.cancel(job_id, once=Status.QUEUED if row.service == "unserved" else Status.RUNNING)
         job = stage.recover(job_id)
-    assert not stage.plan.exists(), "nobody died"
+    assert wait_until(lambda: not stage.plan.exists(), 5), "nobody died"
     assert (job.status, stage.charges(job)) == (row.ends, row.charges)
     check_invariants(stage.evidence())
 

@@ -10,6 +10,7 @@ from stellar_sdk import Keypair
 
 from config.settings import USDC, Settings
 from provider.chain.clock import LedgerClock, LedgerTime
+from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
@@ -126,6 +127,10 @@ class Platform:
     @cached_property
     def outcomes(self) -> Outcomes:
         return Outcomes(self.store, self.wakeups, self.settings)
+
+    @cached_property
+    def canceller(self) -> Canceller:
+        return Canceller(self.store, self.wakeups, self.settings)
 
     @cached_property
     def client(self) -> FacilitatorClient:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
 from provider.jobs.models import ErrorCode, Job, Status
 from tests.support.handlers import misbehave
 from tests.support.jobs import Platform, running_platform, service
@@ -210,13 +209,45 @@ def test_a_lost_lease_that_nobody_took_waits_for_the_sweep(platform: Platform, t
 def test_a_cancel_ends_the_handler(
     platform: Platform, tmp_path: Path, notes: Callable[[], list[str]], working: Callable[[str], None]
 ) -> None:
-    """R7: told at the next renewal, then cancelled; nothing is settled."""
+    """R7: told, then cancelled; nothing is settled."""
     job = platform.buy("odd", {"do": "wait_to_be_told", "notes": str(tmp_path / "notes")})
     working("odd")
     assert wait_until(lambda: len(notes()) == 1)
-    platform.store.client.hset(keys.job(job.id), "cancel", 1)
+    platform.canceller.cancel(job.id)
     assert wait_until(lambda: platform.job(job).is_final, 3)
     assert (platform.job(job).status, notes()[1:]) == (Status.CANCELLED, ["told"])
+    assert platform.facilitator.calls("/settle") == 0
+
+
+@pytest.mark.parametrize("do", ["flood", "hold_the_gil"])
+def test_a_handler_that_does_not_listen_is_stopped_long_before_its_lease_is_renewed(
+    platform: Platform, do: str, tmp_path: Path
+) -> None:
+    """R7: its slot is free within 5 s; the next renewal is due after ten, the end of the budget after 30."""
+    worker = Platform(platform.redis_url, platform.facilitator, seller=platform.seller)
+    worker.registry.add(service("odd", handler=misbehave))
+    job = start(platform, "odd", do, tmp_path)
+    thread = threading.Thread(target=worker.runner.run_next, args=("odd",))
+    thread.start()
+    assert wait_until(lambda: platform.job(job).status is Status.RUNNING)
+    platform.canceller.cancel(job.id)
+    thread.join(5)
+    assert (platform.job(job).status, platform.lanes.load("odd")) == (Status.CANCELLED, (0, 0))
+
+
+def test_a_lease_that_somebody_else_has_is_seen_long_before_it_would_be_renewed(
+    platform: Platform, tmp_path: Path, notes: Callable[[], list[str]]
+) -> None:
+    """R1: two handlers of one job run side by side no longer than that."""
+    worker = Platform(platform.redis_url, platform.facilitator, seller=platform.seller)
+    worker.registry.add(service("patient", handler=misbehave, charge="upfront"))
+    job = start(platform, "patient", "wait_to_be_told", tmp_path)
+    thread = threading.Thread(target=worker.runner.run_next, args=("patient",))
+    thread.start()
+    assert wait_until(lambda: len(notes()) == 1)
+    platform.outcomes.interrupted(platform.job(job), None)
+    thread.join(5)
+    assert (notes()[1:], platform.job(job).status) == (["told"], Status.QUEUED)
 
 
 def test_checkpoints_survive_a_planned_stop_which_costs_no_start(

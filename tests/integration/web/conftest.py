@@ -12,6 +12,7 @@ from stellar_sdk import Keypair
 from config.settings import TESTNET, USDC, Settings
 from provider.chain.clock import LedgerClock
 from provider.jobs import keys
+from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.connection import connect
 from provider.jobs.durability import Durability
@@ -207,7 +208,8 @@ def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) 
     events = JobEvents(store)
     asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=facilitator_called)
     desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
-    app = create_app(settings, registry=registry, store=store, desk=desk, events=events)
+    canceller = Canceller(store, wake_ups, settings)
+    app = create_app(settings, registry=registry, store=store, desk=desk, canceller=canceller, events=events)
     settler = Settler(store, asked, Durability(client, timeout_ms=1000), wake_ups, settings)
     worker = Worker(store, registry, Outcomes(store, wake_ups, settings), settler)
     return Shop(app.test_client(), store, desk, facilitator, wake_ups, registry, settings, worker)
