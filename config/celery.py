@@ -5,7 +5,7 @@ backend, no retry, no time limit and no remote control: a forged message can cau
 a revoke or a shutdown. Why each option has its value: `docs/adr/` and the facts behind standard §13.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -41,15 +41,17 @@ def route_task(name: str, args: Any, *_: Any, **__: Any) -> dict[str, str] | Non
     return None
 
 
-def celery_config(settings: Settings, service_names: Iterable[str]) -> dict[str, Any]:
-    """Build Celery's configuration (standard C1 to C3)."""
+def celery_config(
+    settings: Settings, service_names: Iterable[str], *, remote: Container[str] = ()
+) -> dict[str, Any]:
+    """Build Celery's configuration (standard C1 to C3). Services in `remote` are handled elsewhere (§11)."""
     services = sorted(service_names)
     return {
         "imports": ("tasks.pools", "tasks.handle", "tasks.settle", "tasks.maintenance"),
         "timezone": "UTC",
         **_broker(settings),
         **_messages(),
-        **_queues(services),
+        **_queues(services, [name for name in services if name not in remote]),
         **_worker(settings),
         **_beat(settings),
     }
@@ -107,9 +109,9 @@ def _messages() -> dict[str, Any]:
     }
 
 
-def _queues(services: list[str]) -> dict[str, Any]:
-    """Declare a handle and a settle queue for each service; no message makes another queue."""
-    names = [queue(service) for service in services for queue in (handle_queue, settle_queue)]
+def _queues(settled: list[str], handled: list[str]) -> dict[str, Any]:
+    """Declare a settle queue for each service, a handle queue for those we run; no message makes another."""
+    names = [*map(handle_queue, handled), *map(settle_queue, settled)]
     return {
         "task_queues": [Queue(name, routing_key=name) for name in [*names, MAINTENANCE]],
         "task_default_queue": MAINTENANCE,

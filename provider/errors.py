@@ -147,6 +147,33 @@ class ForfeitRequired(CancelRefused):
     code = "forfeit_required"
 
 
+class InvalidToken(CallError):
+    """The request needs a valid worker token: Authorization: Bearer <token>."""
+
+    status = 401
+    code = "invalid_token"
+
+
+class ServiceNotAllowed(CallError):
+    """The token does not allow jobs of this service."""
+
+    status = 403
+    code = "service_not_allowed"
+
+
+class UnknownService(CallError):
+    """The token allows it, but no remote service of this name is for sale here."""
+
+    code = "unknown_service"
+
+
+class TokenExists(CallError):
+    """This worker has a token already; revoke it first."""
+
+    status = 409
+    code = "token_exists"
+
+
 class LaneFull(CallError):
     """The service has no free place now; try again later."""
 

@@ -19,7 +19,8 @@ registry = load_registry(settings.provider_services, settings.settle_margin_seco
 # Celery's command line takes BROKER_URL as it is spelled and lets it override the address made from it below.
 os.environ.pop("CELERY_BROKER_URL", None)
 app = Celery("provider")
-app.conf.update(celery_config(settings, [service.name for service in registry]))
+remote = frozenset(service.name for service in registry if service.remote)
+app.conf.update(celery_config(settings, [service.name for service in registry], remote=remote))
 
 
 @setup_logging.connect

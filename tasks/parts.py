@@ -5,17 +5,20 @@ from functools import cache
 
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
+from provider.jobs.announce import AnnouncingDispatcher
 from provider.jobs.connection import connect
+from provider.jobs.dispatch import Dispatcher
 from provider.jobs.durability import Durability
 from provider.jobs.figures import Figures
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.reconcile import Reconciler
+from provider.jobs.remote import Gateway
 from provider.jobs.runner import Runner
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient, Observer
-from tasks.app import app, registry, settings
+from tasks.app import app, registry, remote, settings
 from tasks.dispatch import CeleryDispatcher
 
 
@@ -26,8 +29,8 @@ def store() -> JobStore:
 
 
 @cache
-def dispatcher() -> CeleryDispatcher:
-    return CeleryDispatcher(app)
+def dispatcher() -> Dispatcher:
+    return AnnouncingDispatcher(store(), CeleryDispatcher(app), remote)
 
 
 @cache
@@ -54,6 +57,11 @@ def runner() -> Runner:
 def settler() -> Settler:
     durability = Durability(store().client, timeout_ms=settings.durability_timeout_ms)
     return Settler(store(), facilitator(), durability, dispatcher(), settings)
+
+
+@cache
+def gateway() -> Gateway:
+    return Gateway(store(), registry, dispatcher(), settings)
 
 
 @cache

@@ -6,11 +6,13 @@
 import os
 import socket
 import sys
+from collections.abc import Iterable
 
 import click
 
 from config.celery import MAINTENANCE, handle_queue, settle_queue
 from config.settings import Settings
+from provider.services import Service
 from provider.services.registry import load_registry
 
 QUIET = ["--without-gossip", "--without-mingle"]
@@ -29,34 +31,33 @@ def command(kinds: tuple[str, ...], concurrency: int | None) -> None:
     if "handle" in kinds and len(set(kinds)) > 1:
         raise click.UsageError("handle needs a worker of its own: its pool is another one (standard C2)")
     os.environ.update(worker_environment(kinds))
-    arguments = worker_command(kinds, service_names(), concurrency)
+    services = list(load_registry(Settings.from_env().provider_services))
+    if not (names := [name for kind in kinds for name in queues(kind, services)]):
+        raise click.UsageError("all services are remote: `provider remote-worker` runs their jobs")
+    arguments = worker_command(kinds, names, concurrency)
     os.execv(arguments[0], arguments)  # noqa: S606
 
 
-def service_names() -> list[str]:
-    """Name what is for sale, from the settings."""
-    return [service.name for service in load_registry(Settings.from_env().provider_services)]
-
-
-def worker_command(kinds: tuple[str, ...], services: list[str], concurrency: int | None) -> list[str]:
-    """Build the command line of Celery."""
+def worker_command(kinds: tuple[str, ...], names: list[str], concurrency: int | None) -> list[str]:
+    """Build the command line of Celery, for queues of these names."""
     handles = "handle" in kinds
     pool, jobs = ("prefork", 4) if handles else ("threads", 16)
     return [
         *(sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "worker"),
         *("--pool", pool, "--concurrency", str(concurrency or jobs)),
-        *("--queues", ",".join(queue for kind in kinds for queue in queues(kind, services))),
+        *("--queues", ",".join(names)),
         *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),
         *QUIET,
     ]
 
 
-def queues(kind: str, services: list[str]) -> list[str]:
-    """Name the queues of one kind of work."""
+def queues(kind: str, services: Iterable[Service]) -> list[str]:
+    """Name the queues of one kind of work; remote services have none for their handlers (§11)."""
     if kind == "maintenance":
         return [MAINTENANCE]
-    name = handle_queue if kind == "handle" else settle_queue
-    return [name(service) for service in services]
+    if kind == "settle":
+        return [settle_queue(service.name) for service in services]
+    return [handle_queue(service.name) for service in services if not service.remote]
 
 
 def worker_environment(kinds: tuple[str, ...]) -> dict[str, str]:

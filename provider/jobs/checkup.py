@@ -79,7 +79,8 @@ class Queues:
         waiting, busy = self._lanes.load(name)
         free = service.concurrency - busy if service else 1
         heads = self._store.get_many(self._lanes.next(name, 1)) if free > 0 else []
-        seen, todo = f"{waiting} jobs wait beside {free} free slots", "start more of `provider worker handle`"
+        starts = "remote-worker" if service and service.remote else "worker handle"
+        seen, todo = f"{waiting} jobs wait beside {free} free slots", f"start more of `provider {starts}`"
         if service is None:
             seen, todo = f"{waiting} jobs of a service that is not offered", "offer it again, and they run"
         for job in heads:

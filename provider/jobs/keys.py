@@ -13,6 +13,7 @@
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
+| `provider:workers` | hash | per remote worker, the digest of its token and its services (§11) |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
 | `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
 | `provider:figures` | hash | what processes measured, for metrics (`figures.Figures`) |
@@ -27,6 +28,7 @@ import hashlib
 
 PREFIX = "provider"
 SERVICES = f"{PREFIX}:services"
+WORKERS = f"{PREFIX}:workers"
 RECONCILE_CURSOR = f"{PREFIX}:cursor:reconcile"
 CLOCK = f"{PREFIX}:clock"
 FIGURES = f"{PREFIX}:figures"

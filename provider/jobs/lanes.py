@@ -87,11 +87,13 @@ class Lanes:
         return Lease(job, owner, lease_seconds, ((job.work_until_ms or now) - now) / 1000)
 
     def renew(
-        self, job_id: str, owner: str, *, lease_seconds: float, progress: Mapping[str, Any] | None = None
-    ) -> tuple[int, bool] | None:
+        self, job_id: str, owner: str, *, lease_seconds: float,
+        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None,
+    ) -> tuple[int, bool] | None:  # fmt: skip
         """Prolong a lease: (new version, cancel asked for), or None when it is lost."""
         service = keys.split(job_id)[0]
         pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
+        pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
         answer = self._scripts(
             "renew",
             [keys.job(job_id), keys.slots(service), keys.due(service)],

@@ -140,6 +140,10 @@ class Job:
     owner: str | None = None
     lease_until_ms: int | None = None
     work_until_ms: int | None = None
+    leased_at_ms: int | None = None
+    """When the present attempt began."""
+    moved_at_ms: int | None = None
+    """When a remote worker last told of progress or a checkpoint; local ones keep that to themselves."""
     not_before_ms: int | None = None
     output: str | None = None
     """JSON text; withheld from everybody until the job succeeded (J14)."""

@@ -11,7 +11,7 @@ from provider.payments.models import Receipt
 _INTS = frozenset(
     {"version", "created_at_ms", "expires_at_ms", "deadline_ms", "started_at_ms", "finished_at_ms", "starts"}
     | {"interruptions", "retries", "place", "lease_until_ms", "work_until_ms", "not_before_ms"}
-    | {"settling_since_ms"}
+    | {"settling_since_ms", "leased_at_ms", "moved_at_ms"}
 )
 
 

@@ -65,6 +65,8 @@ class Runner:
         except ServiceNotFound:
             log.warning(STRANDED, service=service_name)
             return None
+        if service.remote:  # Somebody put a message there himself: remote workers claim for themselves.
+            return None
         lease = self._turns.take(service, secrets.token_hex(8))
         if lease is None:
             return None

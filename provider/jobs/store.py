@@ -213,6 +213,8 @@ LEAVES_WHEN_FINAL = (
     "settler",
     "lease_until_ms",
     "work_until_ms",
+    "leased_at_ms",
+    "moved_at_ms",
     "not_before_ms",
     "deadline_ms",
     "settling_since_ms",

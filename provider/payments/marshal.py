@@ -54,16 +54,16 @@ def load(schema: Schema, obj: Any, error: type[errors.CallError], what: str) -> 
     try:
         return schema.load(obj)
     except ValidationError as problem:
-        named = dict(_flatten(problem.messages))
+        named = dict(flatten(problem.messages))
         text = "; ".join(f"{field}: {message}" for field, message in named.items())
         raise error(f"{what} does not fit x402 v2: {text}", errors=named) from None
 
 
-def _flatten(messages: Any, path: str = "") -> list[tuple[str, str]]:
+def flatten(messages: Any, path: str = "") -> list[tuple[str, str]]:
     """Flatten marshmallow's tree of messages into dotted names."""
     if not isinstance(messages, Mapping):
         return [(path, " ".join(str(m) for m in messages))]
-    return [item for key, value in messages.items() for item in _flatten(value, _join(path, str(key)))]
+    return [item for key, value in messages.items() for item in flatten(value, _join(path, str(key)))]
 
 
 def _join(path: str, key: str) -> str:

@@ -10,9 +10,11 @@ from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.events import JobEvents
 from provider.jobs.lanes import Lanes
+from provider.jobs.remote import Gateway
 from provider.jobs.store import JobStore
+from provider.jobs.tokens import Tokens
 from provider.services import Registry
-from provider.web import cors, discovery, health, jobs, metrics, openapi, problems, run, services
+from provider.web import cors, discovery, health, jobs, metrics, openapi, problems, run, services, worker
 from provider.web.body import MAX_BODY_BYTES
 from provider.web.discovery import discovery_document
 from provider.web.metrics import metrics_registry
@@ -21,7 +23,7 @@ from provider.web.parts import EXTENSION, Parts, list_services
 from provider.web.waiting import WaitingRoom
 
 CONCERNS = (cors, metrics, problems)
-RESOURCES = (run, jobs, services, discovery, openapi, health, metrics)
+RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)
 
 
 def create_app(
@@ -31,6 +33,7 @@ def create_app(
     store: JobStore,
     desk: ClaimDesk,
     canceller: Canceller,
+    gateway: Gateway,
     events: JobEvents,
 ) -> Flask:
     """Build the application. What never changes while it runs is made here, once."""
@@ -40,7 +43,7 @@ def create_app(
     )  # One more, so that what was cut there is told from what fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, canceller, events)
+    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, canceller, gateway, events)
     for concern in CONCERNS:
         concern.init_app(app)
     for resource in RESOURCES:
@@ -54,6 +57,7 @@ def _parts(
     store: JobStore,
     desk: ClaimDesk,
     canceller: Canceller,
+    gateway: Gateway,
     events: JobEvents,
 ) -> Parts:
     listings = list_services(registry, desk, settings.public_url)
@@ -67,6 +71,8 @@ def _parts(
         lanes=Lanes(store),
         desk=desk,
         canceller=canceller,
+        gateway=gateway,
+        tokens=Tokens(store),
         room=WaitingRoom(events, settings.web_threads),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},

@@ -17,8 +17,13 @@ CUT_SHORT = "The body ended before its announced length; send the call again."
 def read_input(request: Request, service: Service) -> dict[str, Any]:
     """Read the input of a call, not yet judged. Raises InvalidBody or BodyTooLarge."""
     if request.method == "POST":
-        return parse_body(_bytes_of(request))
+        return read_json(request)
     return service.coerce_query(request.args.items(multi=True))
+
+
+def read_json(request: Request) -> dict[str, Any]:
+    """Read a JSON object, not yet judged. Raises InvalidBody or BodyTooLarge."""
+    return parse_body(_bytes_of(request))
 
 
 def parse_body(data: bytes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The OpenAPI document, made at start from the services."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from apispec import APISpec
@@ -11,6 +11,7 @@ import provider
 from config.settings import Settings
 from provider.jobs.models import ErrorCode, Status
 from provider.web.catalogue import currency
+from provider.web.openapi_worker import SECURITY_SCHEME, worker_operations
 from provider.web.parts import Listing, parts
 from provider.web.problems import MEDIA_TYPE
 
@@ -26,8 +27,8 @@ def openapi() -> Response:
     return Response(parts().documents["openapi"], content_type="application/json")
 
 
-def openapi_document(listings: Iterable[Listing], settings: Settings) -> dict[str, Any]:
-    """Describe every paid operation and the free ones about jobs."""
+def openapi_document(listings: Collection[Listing], settings: Settings) -> dict[str, Any]:
+    """Describe every paid operation, those about jobs, and where services are remote those of workers."""
     spec = APISpec(
         title="Services for agents, paid with x402 on Stellar",
         version=provider.__version__,
@@ -41,6 +42,10 @@ def openapi_document(listings: Iterable[Listing], settings: Settings) -> dict[st
         spec.path(f"/run/{listing.service.name}", operations=_paid_operations(listing, settings))
     for path, operations in _free_operations().items():
         spec.path(path, operations=operations)
+    if any(listing.service.remote for listing in listings):
+        spec.components.security_scheme("worker", SECURITY_SCHEME)
+        for path, operations in worker_operations().items():
+            spec.path(path, operations=operations)
     document: dict[str, Any] = spec.to_dict()
     return document
 

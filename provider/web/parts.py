@@ -13,7 +13,9 @@ from provider.jobs.cancel import Canceller
 from provider.jobs.claims import ClaimDesk
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import Job, Place, Status
+from provider.jobs.remote import Gateway
 from provider.jobs.store import JobStore
+from provider.jobs.tokens import Tokens
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
 from provider.web.challenge import Challenge, challenges
@@ -41,6 +43,8 @@ class Parts:
     lanes: Lanes
     desk: ClaimDesk
     canceller: Canceller
+    gateway: Gateway
+    tokens: Tokens
     room: WaitingRoom
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]

@@ -18,5 +18,11 @@ facilitator = parts.facilitator(facilitator_called)
 desk = ClaimDesk(store, facilitator, parts.clock(), parts.dispatcher(), settings)
 canceller = Canceller(store, parts.dispatcher(), settings)
 app = create_app(
-    settings, registry=registry, store=store, desk=desk, canceller=canceller, events=JobEvents(store)
+    settings,
+    registry=registry,
+    store=store,
+    desk=desk,
+    canceller=canceller,
+    gateway=parts.gateway(),
+    events=JobEvents(store),
 )

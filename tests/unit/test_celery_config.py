@@ -7,13 +7,13 @@ from celery.exceptions import QueueNotFound
 from config.celery import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP, broker_address, celery_config
 from config.settings import Settings
 
-SERVICES = ["qr-code", "monte-carlo"]
+SERVICES = ["qr-code", "monte-carlo", "far"]
 
 
 def configured(**settings: object) -> Celery:
     """Make an application that never connects."""
     app = Celery("test", set_as_current=False)
-    app.conf.update(celery_config(Settings(pay_to="", **settings), SERVICES))  # type: ignore[arg-type]
+    app.conf.update(celery_config(Settings(pay_to="", **settings), SERVICES, remote={"far"}))  # type: ignore[arg-type]
     return app
 
 
@@ -34,6 +34,13 @@ def test_a_message_never_makes_a_queue() -> None:
     """A job id of a service that is not sold here would fill a queue that nobody reads."""
     with pytest.raises(QueueNotFound):
         configured().amqp.router.route({}, HANDLE_JOB, args=["no-such-service.6f1c"])
+
+
+def test_the_handlers_of_remote_services_have_no_queue() -> None:
+    """Nobody would consume it (§11); their payments are settled like all others."""
+    assert configured().amqp.router.route({}, SETTLE_JOB, args=["far.6f1c"])["queue"].name == "settle.far"
+    with pytest.raises(QueueNotFound):
+        configured().amqp.router.route({}, HANDLE_JOB, args=["far.6f1c"])
 
 
 def test_messages_are_json_acknowledged_early_and_never_repeated_by_celery() -> None:

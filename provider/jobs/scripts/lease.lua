@@ -15,7 +15,7 @@ if work_until <= now then return 'late' end
 if redis.call('ZCARD', KEYS[4]) >= tonumber(ARGV[3]) then return 'full' end
 local lease_until = now + ARGV[4]
 redis.call('HSET', KEYS[1], 'status', 'running', 'owner', ARGV[2], 'lease_until_ms', lease_until,
-  'work_until_ms', work_until, 'started_at_ms', record[4] or now)
+  'work_until_ms', work_until, 'leased_at_ms', now, 'started_at_ms', record[4] or now)
 redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HINCRBY', KEYS[1], 'starts', 1)
 redis.call('ZREM', KEYS[3], ARGV[1])

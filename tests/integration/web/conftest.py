@@ -20,6 +20,7 @@ from provider.jobs.events import JobEvents
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import ErrorCode, Job, Lease
 from provider.jobs.outcomes import Outcomes
+from provider.jobs.remote import Gateway
 from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
@@ -208,8 +209,16 @@ def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) 
     events = JobEvents(store)
     asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=facilitator_called)
     desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
-    canceller = Canceller(store, wake_ups, settings)
-    app = create_app(settings, registry=registry, store=store, desk=desk, canceller=canceller, events=events)
+    canceller, gateway = Canceller(store, wake_ups, settings), Gateway(store, registry, wake_ups, settings)
+    app = create_app(
+        settings,
+        registry=registry,
+        store=store,
+        desk=desk,
+        canceller=canceller,
+        gateway=gateway,
+        events=events,
+    )
     settler = Settler(store, asked, Durability(client, timeout_ms=1000), wake_ups, settings)
     worker = Worker(store, registry, Outcomes(store, wake_ups, settings), settler)
     return Shop(app.test_client(), store, desk, facilitator, wake_ups, registry, settings, worker)

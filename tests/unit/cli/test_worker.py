@@ -4,7 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from provider.cli.main import main
-from provider.cli.worker import worker_command, worker_environment
+from provider.cli.worker import queues, worker_command, worker_environment
+from tests.support.jobs import service
+
+SERVICES = [service("a"), service("b"), service("far", remote=True)]
 
 
 def option(arguments: list[str], name: str) -> str:
@@ -12,8 +15,8 @@ def option(arguments: list[str], name: str) -> str:
 
 
 def test_handlers_run_in_processes_and_get_their_time_when_stopped() -> None:
-    """Nothing else can stop a handler; a platform's SIGTERM must not kill it at once."""
-    arguments = worker_command(("handle",), ["a", "b"], None)
+    """Nothing else can stop a handler; a platform's SIGTERM must not kill it at once. `far` is remote."""
+    arguments = worker_command(("handle",), queues("handle", SERVICES), None)
     assert option(arguments, "--pool") == "prefork"
     assert option(arguments, "--queues") == "handle.a,handle.b"
     assert worker_environment(("handle",)) == {"REMAP_SIGTERM": "SIGQUIT"}
@@ -21,10 +24,11 @@ def test_handlers_run_in_processes_and_get_their_time_when_stopped() -> None:
 
 def test_settling_and_maintenance_may_share_threads() -> None:
     """Both wait on the network."""
-    arguments = worker_command(("settle", "maintenance"), ["a", "b"], 3)
+    kinds = ("settle", "maintenance")
+    arguments = worker_command(kinds, [name for kind in kinds for name in queues(kind, SERVICES)], 3)
     assert option(arguments, "--pool") == "threads"
     assert option(arguments, "--concurrency") == "3"
-    assert option(arguments, "--queues") == "settle.a,settle.b,maintenance"
+    assert option(arguments, "--queues") == "settle.a,settle.b,settle.far,maintenance"
     assert not worker_environment(("settle", "maintenance"))
 
 

@@ -19,6 +19,7 @@ OTHERS = {
     "claim": keys.claim("ab" * 32),
     "identifier": keys.identifier("order-0001-0001-00"),
     "services": keys.SERVICES,
+    "workers": keys.WORKERS,
     "cursor": keys.RECONCILE_CURSOR,
     "clock": keys.CLOCK,
     "figures": keys.FIGURES,

@@ -1,0 +1,53 @@
+"""Progress that came too soon to be written: the last of each job is kept until it may be (R4)."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from provider.errors import StoreUnavailable
+
+Progress = Mapping[str, Any]
+
+
+class LastWord:
+    """Writes the last value of each job when its time has come. Threads share it; forks must not."""
+
+    def __init__(self, write: Callable[[str, str, Progress], object]) -> None:
+        self._write = write
+        self._kept: dict[str, tuple[float, str, Progress]] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, job_id: str, owner: str, progress: Progress, seconds: float) -> None:
+        """Write this in `seconds`, in place of what waits for that already."""
+        with self._changed:
+            due = self._kept[job_id][0] if job_id in self._kept else time.monotonic() + seconds
+            self._kept[job_id] = due, owner, progress
+            self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="last-word", daemon=True)
+                self._thread.start()
+
+    def take(self, job_id: str, owner: str) -> Progress | None:
+        """Give what waits to be written for this owner of a job, and write it no more."""
+        with self._changed:
+            _, kept_owner, progress = self._kept.pop(job_id, (0.0, "", None))
+        return progress if kept_owner == owner else None
+
+    def _serve(self) -> None:
+        while True:
+            for job_id, (_, owner, progress) in self._due().items():
+                with suppress(StoreUnavailable):  # The next value, or the end of the job, comes after it.
+                    self._write(job_id, owner, progress)
+
+    def _due(self) -> dict[str, tuple[float, str, Progress]]:
+        """Wait until something is due, and give all that is."""
+        with self._changed:
+            while not (due := {i: kept for i, kept in self._kept.items() if kept[0] <= time.monotonic()}):
+                soonest = min((kept[0] for kept in self._kept.values()), default=None)
+                self._changed.wait(None if soonest is None else max(0.0, soonest - time.monotonic()))
+            for job_id in due:
+                del self._kept[job_id]
+        return due
