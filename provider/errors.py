@@ -230,6 +230,10 @@ class StoreUnavailable(ProviderError):
     retry_after_seconds = 5
 
 
+class RecordUnreadable(ProviderError):
+    """The record of this job cannot be read."""
+
+
 class NotDurable(ProviderError):
     """Redis did not confirm that a write reached the disk in time."""
 

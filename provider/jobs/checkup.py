@@ -106,7 +106,7 @@ class Queues:
     def _unswept(self, name: str, late_ms: int) -> Iterator[Waiting]:
         """Find a job that a sweep should have looked at several times."""
         todo = "start beat and `provider worker maintenance`, or run `provider sweep` from any scheduler"
-        for job in self._store.due(name, late_ms, limit=1):
+        for job in self._store.get_many(self._store.due(name, late_ms, limit=1)[:1]):
             yield _witness("maintenance", job, f"no sweep looked at a job of {name} when it was due", todo)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import structlog
 
 from provider.jobs.cursors import Cursors
-from provider.jobs.evidence import Decision, Stand, Verdict
+from provider.jobs.evidence import Decision, Stand, Verdict, is_legible
 from provider.jobs.judge import Case
 from provider.jobs.models import Job
 from provider.jobs.panel import Panel
@@ -60,7 +60,7 @@ class Confirmation:
         """Move the cursor over the jobs that the RPC has answered for, up to the first it has not."""
         for job in jobs:
             case = cases.get(job.id)
-            if case is None or case.stand is Stand.OPEN:
+            if is_legible(job.terms) and (case is None or case.stand is Stand.OPEN):
                 break
             self._cursors.confirmed(service, job.created_at_ms)
 

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stellar_sdk import StrKey
+
 from provider.chain.onchain import Transfer
 from provider.chain.rpc import Health
 from provider.chain.witness import NonceReading
@@ -47,6 +49,13 @@ class Stand(StrEnum):
     """Unused for good: the payment was not made and cannot be made any more."""
     GONE = "gone"
     """No entry, but if the payment was made its entry may have gone by now."""
+
+
+def is_legible(terms: Terms) -> bool:
+    """Tell whether terms name accounts that the chain can be asked about."""
+    payee = StrKey.is_valid_ed25519_public_key(terms.pay_to) or StrKey.is_valid_contract(terms.pay_to)
+    payer = StrKey.is_valid_ed25519_public_key(terms.payer) or StrKey.is_valid_contract(terms.payer)
+    return payee and payer and StrKey.is_valid_contract(terms.asset)
 
 
 def transfer_of(terms: Terms) -> Transfer:

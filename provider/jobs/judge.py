@@ -4,12 +4,25 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from provider.chain.history import scan, search, transfers_at
 from provider.chain.onchain import Transfer, Use
 from provider.chain.witness import Finding, NonceReading, Witness
 from provider.errors import RpcError, RpcUnreachable
-from provider.jobs.evidence import Decision, Stand, Verdict, first_ledger_of, stand_of, transfer_of
+from provider.jobs.evidence import (
+    Decision,
+    Stand,
+    Verdict,
+    first_ledger_of,
+    is_legible,
+    stand_of,
+    transfer_of,
+)
 from provider.jobs.models import Job
+from provider.jobs.record import UNREADABLE
+
+log = structlog.get_logger()
 
 HEX_DIGITS = frozenset("0123456789abcdef")
 
@@ -72,10 +85,14 @@ class Judge:
 
     def cases(self, jobs: Collection[Job]) -> tuple[list[Case], dict[str, Decision]]:
         """Read the nonces of jobs, in batches; those that could not be read are undecided."""
-        wanted = {job.id: transfer_of(job.terms) for job in jobs}
+        wanted = {job.id: transfer_of(job.terms) for job in jobs if is_legible(job.terms)}
         readings = self.witness.nonces(set(wanted.values()))
         cases, decisions = [], {}
         for job in jobs:
+            if job.id not in wanted:
+                log.error(UNREADABLE, job_id=job.id, detail="its terms name no accounts")
+                decisions[job.id] = undecided(job, "its terms cannot be read")
+                continue
             reading = readings[wanted[job.id]]
             if isinstance(reading, str):
                 decisions[job.id] = undecided(job, f"no answer from the RPC: {reading}")

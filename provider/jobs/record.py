@@ -5,8 +5,15 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+import structlog
+
+from provider.errors import RecordUnreadable
 from provider.jobs.models import ErrorCode, Job, Status, Terms
 from provider.payments.models import Receipt
+
+log = structlog.get_logger()
+
+UNREADABLE = "job_record_unreadable"
 
 _INTS = frozenset(
     {"version", "created_at_ms", "expires_at_ms", "deadline_ms", "started_at_ms", "finished_at_ms", "starts"}
@@ -16,15 +23,28 @@ _INTS = frozenset(
 
 
 def job_from_hash(job_id: str, record: Mapping[str, str]) -> Job:
-    """Build a Job from the record's fields; unknown fields are left alone (a newer release wrote them)."""
-    values: dict[str, Any] = {"id": job_id}
-    for f in fields(Job):
-        text = record.get(f.name)
-        if text is not None:
-            values[f.name] = _decode(f.name, text)
-    if "receipt" in values:
-        values["receipt"] = values["terms"].receipt(*values["receipt"])
-    return Job(**values)
+    """Build a Job from the record's fields; unknown fields are left alone (a newer release wrote them).
+
+    Raises RecordUnreadable.
+    """
+    try:
+        values = {f.name: _decode(f.name, record[f.name]) for f in fields(Job) if f.name in record}
+        if "receipt" in values:
+            values["receipt"] = values["terms"].receipt(*values["receipt"])
+        return Job(id=job_id, **values)
+    except (ValueError, TypeError, KeyError) as error:
+        raise RecordUnreadable(f"The record of job {job_id} cannot be read: {error!r}.") from error
+
+
+def readable(records: Mapping[str, Mapping[str, str]]) -> list[Job]:
+    """Build those Jobs that can be built, by id, and tell loudly of the others; an empty record is none."""
+    jobs = []
+    for job_id, record in records.items():
+        try:
+            jobs += [job_from_hash(job_id, record)] if record else []
+        except RecordUnreadable as error:
+            log.error(UNREADABLE, job_id=job_id, detail=error.detail)
+    return jobs
 
 
 def _decode(name: str, text: str) -> Any:

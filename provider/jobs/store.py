@@ -13,7 +13,7 @@ from provider.errors import JobNotFound
 from provider.jobs import keys
 from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status
-from provider.jobs.record import job_from_hash
+from provider.jobs.record import job_from_hash, readable
 from provider.jobs.scripting import Scripts
 
 
@@ -148,16 +148,36 @@ class JobStore:
         with reaching_redis():
             return sorted(self.client.smembers(keys.SERVICES))  # type: ignore[arg-type]
 
-    def due(self, service: str, now_ms: int, *, limit: int) -> list[Job]:
-        """Read the jobs of a service that must be looked at by now, longest due first."""
+    def due(self, service: str, now_ms: int, *, limit: int) -> list[str]:
+        """Give the ids of a service that must be looked at by now, longest due first.
+
+        A slot whose lease is over belongs to one of them, or to nobody: then it is named last.
+        """
         with reaching_redis():
-            ids: list[str] = self.client.zrange(
-                keys.due(service), "-inf", now_ms, byscore=True, offset=0, num=limit
-            )  # type: ignore[assignment]
-        return self.get_many(ids)
+            pipe = node_of(self.client, keys.due(service)).pipeline(transaction=False)
+            for key in (keys.due(service), keys.slots(service)):
+                pipe.zrange(key, "-inf", now_ms, byscore=True, offset=0, num=limit)
+            due, slots = pipe.execute()
+        return list(dict.fromkeys([*due, *slots]))
+
+    def missing(self, job_ids: list[str]) -> list[str]:
+        """Tell which of several jobs of one service have no record."""
+        if not job_ids:
+            return []
+        with reaching_redis():
+            pipe = node_of(self.client, keys.job(job_ids[0])).pipeline(transaction=False)
+            for job_id in job_ids:
+                pipe.exists(keys.job(job_id))
+            return [job_id for job_id, found in zip(job_ids, pipe.execute(), strict=True) if not found]
+
+    def unlist(self, job_id: str) -> bool:
+        """Take a job without a record out of every list; False if it has one, or stood in none."""
+        service = keys.split(job_id)[0]
+        lists = [keys.index(service), keys.lane(service), keys.slots(service), keys.due(service)]
+        return bool(self.scripts("unlist", [keys.job(job_id), *lists], [job_id]))
 
     def get_many(self, job_ids: list[str]) -> list[Job]:
-        """Read several jobs of one service in one round trip; those that are gone are left out."""
+        """Read several jobs of one service in one round trip; what is gone or unreadable is left out."""
         if not job_ids:
             return []
         with reaching_redis():
@@ -165,7 +185,7 @@ class JobStore:
             for job_id in job_ids:
                 pipe.hgetall(keys.job(job_id))
             records = pipe.execute()
-        return [job_from_hash(i, record) for i, record in zip(job_ids, records, strict=True) if record]
+        return readable(dict(zip(job_ids, records, strict=True)))
 
     def look_later(self, service: str, job_ids: Sequence[str], seconds: float) -> None:
         """Put the sweep's next look at jobs of a service off, for each that has one and none later."""

@@ -13,12 +13,13 @@ import structlog
 
 from config.settings import Settings
 from provider.chain.clock import LedgerClock, LedgerTime
-from provider.errors import ServiceNotFound
+from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs import figures
 from provider.jobs.claimkeys import ClaimKeys
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.figures import Figures, counted, timed
 from provider.jobs.lanes import Lanes
+from provider.jobs.leftovers import Leftovers
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.outcomes import Outcomes
 from provider.jobs.settler import Settler, may_settle
@@ -31,6 +32,7 @@ log = structlog.get_logger()
 SWEPT = "swept"
 STRANDED = "jobs_stranded"
 NO_ANSWER = "no_answer_in_time"
+LOOK_FAILED = "sweep_look_failed"
 
 
 @dataclass(slots=True)
@@ -89,6 +91,7 @@ class Sweep:
         self._settings = settings
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
+        self._leftovers = Leftovers(store)
         self._figures = Figures(store)
         self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
@@ -119,12 +122,26 @@ class Sweep:
     def _look(self, name: str, service: Service | None, now: _Now, report: SweepReport) -> None:
         """Take the action that applies to each due job of a service; those that stay as they are get time."""
         due = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
-        looks = [(job, self._action(job, now)) for job in due]
+        looks = [(job, self._action(job, now)) for job in self._store.get_many(due)]
+        unread = set(due) - {job.id for job, _ in looks}
+        cleared = self._leftovers.clear(unread)
+        report.actions += Counter(clear=len(cleared))
         stay = [job.id for job, action in looks if action in (self.wait, self.settle_again)]
-        self._store.look_later(name, stay, self._settings.sweep_seconds)
+        self._store.look_later(name, [*stay, *unread.difference(cleared)], self._settings.sweep_seconds)
         for job, action in looks:
+            report.actions[self._take(action, job, service)] += 1
+
+    def _take(self, action: Action, job: Job, service: Service | None) -> str:
+        """Take an action; one job with which it fails must not keep the sweep from all others."""
+        try:
             action(job, service)
-            report.actions[action.__name__] += 1
+            return action.__name__
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception(LOOK_FAILED, job_id=job.id, action=action.__name__)
+            self._store.look_later(job.service, [job.id], self._settings.sweep_seconds)
+            return "fail"
 
     def _action(self, job: Job, now: _Now) -> Action:
         """Choose the first action that applies."""
@@ -190,7 +207,9 @@ class Sweep:
                 report.stranded[name] = waiting
                 log.warning(STRANDED, service=name, jobs=waiting)
             return
-        for job_id in self._lanes.next(name, min(waiting, service.concurrency - busy)):
+        heads, cleared = self._leftovers.clear_heads(name, min(waiting, service.concurrency - busy))
+        report.actions += Counter(clear=cleared)
+        for job_id in heads:
             self._dispatcher.handle(job_id)
             report.woken += 1
 
