@@ -1,10 +1,21 @@
 """How gunicorn serves the web process: `gunicorn -c config/gunicorn.py provider.web.wsgi:app`."""
 
 import os
+import resource
 import tempfile
 from typing import Any
 
 from config.logging import logging_config
+
+
+def allow_files(count: int) -> int:
+    """Let this process open so many files, as far as it may; give how many it can open then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (soft, hard):
+        soft = min(max(soft, count), hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return count if soft == resource.RLIM_INFINITY else soft
+
 
 worker_class = "provider.web.patience.PatientWorker"
 workers = int(os.environ.get("WEB_PROCESSES", "1"))
@@ -12,6 +23,9 @@ threads = int(os.environ.get("WEB_THREADS", "16"))
 # A platform that sets PORT routes to every interface; on a desk the service stays private.
 bind = f"0.0.0.0:{os.environ['PORT']}" if "PORT" in os.environ else "127.0.0.1:8000"
 backlog = 512
+# A stream or held answer has no thread, but a connection; half as many others find room beside them.
+worker_connections = int(os.environ.get("WEB_STREAMS", "2000")) * 3 // 2 + 100
+worker_connections = min(worker_connections, allow_files(worker_connections + 300) - 300)
 keepalive = 5
 # Calls are held for up to 25 s (H3); a platform sends SIGKILL 30 s after SIGTERM.
 graceful_timeout = 28

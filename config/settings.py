@@ -70,6 +70,7 @@ class Settings:
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     web_threads: int = _setting(16, "Threads of one web process.")
     web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive at the web process.")
+    web_streams: int = _setting(2000, "Most event streams and held answers of one web process.")
     web_processes: int = _setting(1, "Web processes behind one port.")
 
     @classmethod

@@ -185,6 +185,14 @@ class LaneFull(CallError):
         super().__init__(detail)
 
 
+class StreamsFull(CallError):
+    """This process holds as many event streams as it may; look the job up, or try again later."""
+
+    status = 503
+    code = "streams_full"
+    retry_after_seconds = 10
+
+
 # Payments
 
 

@@ -20,6 +20,9 @@ SUBSCRIPTION_LOST = "events_subscription_lost"
 RECONNECT_SECONDS = 0.5
 SUBSCRIBE_SECONDS = 2.0
 
+Listener = Callable[[str, str], None]
+"""Told a job id and the word published with it; two empty texts when anything may have changed."""
+
 
 class JobEvents:
     """Wakes those who wait for a job when its record changes. Threads share it; forks must not."""
@@ -28,6 +31,7 @@ class JobEvents:
         self._store = store
         self._lock = threading.Lock()
         self._waiting: defaultdict[str, set[threading.Event]] = defaultdict(set)
+        self._listeners: list[Listener] = []
         self._subscribed = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -52,9 +56,7 @@ class JobEvents:
         woken = threading.Event()
         with self._lock:
             self._waiting[job_id].add(woken)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._listen, name="job-events", daemon=True)
-                self._thread.start()
+            self._start()
         self._subscribed.wait(SUBSCRIBE_SECONDS)
         try:
             yield woken
@@ -63,6 +65,17 @@ class JobEvents:
                 self._waiting[job_id].discard(woken)
                 if not self._waiting[job_id]:
                     del self._waiting[job_id]
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every change of any job, in a thread that it must not hold up."""
+        with self._lock:
+            self._listeners.append(listener)
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._listen, name="job-events", daemon=True)
+            self._thread.start()
 
     def _listen(self) -> None:
         while True:
@@ -83,15 +96,18 @@ class JobEvents:
                     continue
                 if message["type"] == "psubscribe":
                     self._subscribed.set()
-                    self._wake(list(self._waiting))
+                    self._tell("", "")
                 elif message["type"] == "pmessage":
-                    self._wake([keys.job_id_of(message["channel"])])
+                    self._tell(keys.job_id_of(message["channel"]), message["data"])
         finally:
             with suppress(*REDIS_ERRORS):
                 pubsub.close()
 
-    def _wake(self, job_ids: list[str]) -> None:
+    def _tell(self, job_id: str, word: str) -> None:
         with self._lock:
-            for job_id in job_ids:
-                for woken in self._waiting.get(job_id, ()):
+            for waiting in [job_id] if job_id else list(self._waiting):
+                for woken in self._waiting.get(waiting, ()):
                     woken.set()
+            listeners = tuple(self._listeners)
+        for listener in listeners:
+            listener(job_id, word)

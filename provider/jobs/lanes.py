@@ -1,7 +1,7 @@
 """Lanes: who may enter, who is next, and the leases under which jobs run (§6, R1)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provider.errors import LaneFull
@@ -18,6 +18,11 @@ MOST_RETRY_AFTER_MS = 3_600_000
 
 def _range(status: Status) -> tuple[int, str]:
     return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
+
+
+def _place(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
+    ahead = max(0, rank + busy - service.concurrency + 1)
+    return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
 
 
 class Lanes:
@@ -50,17 +55,20 @@ class Lanes:
 
     def place(self, job: Job, service: Service) -> Place | None:
         """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
+        return self.places([job.id], service).get(job.id)
+
+    def places(self, job_ids: Sequence[str], service: Service) -> dict[str, Place]:
+        """Tell where jobs of one service stand, in one round trip; who is not in the lane is left out."""
         with reaching_redis():
-            pipe = node_of(self._client, keys.lane(job.service)).pipeline(transaction=False)
-            pipe.zrank(keys.lane(job.service), job.id)
-            pipe.zcard(keys.slots(job.service))
-            pipe.hget(keys.pace(job.service), "average_ms")
-            rank, busy, average = pipe.execute()
-        if rank is None:
-            return None
+            pipe = node_of(self._client, keys.lane(service.name)).pipeline(transaction=False)
+            pipe.zcard(keys.slots(service.name))
+            pipe.hget(keys.pace(service.name), "average_ms")
+            for job_id in job_ids:
+                pipe.zrank(keys.lane(service.name), job_id)
+            busy, average, *ranks = pipe.execute()
         average_seconds = float(average) / 1000 if average else service.seed_seconds
-        ahead = max(0, rank + busy - service.concurrency + 1)
-        return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
+        found = zip(job_ids, ranks, strict=True)
+        return {i: _place(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
 
     def expected_seconds(self, service: Service) -> float:
         """Tell how long a job of this service is taken to run: the average, within its budget (Q2)."""

@@ -31,6 +31,10 @@ class Status(StrEnum):
         """Rank of the status in the index: score = code × 10¹⁴ + createdAt (ms)."""
         return _CODES[self]
 
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
 
 _CODES = {status: rank for rank, status in enumerate(Status, start=1)}
 INDEX_STEP = 10**14
@@ -170,7 +174,7 @@ class Job:
 
     @property
     def is_final(self) -> bool:
-        return self.status in FINAL
+        return self.status.is_final
 
     @property
     def is_settling(self) -> bool:

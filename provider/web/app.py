@@ -14,15 +14,29 @@ from provider.jobs.remote import Gateway
 from provider.jobs.store import JobStore
 from provider.jobs.tokens import Tokens
 from provider.services import Registry
-from provider.web import cors, discovery, health, jobs, metrics, openapi, problems, run, services, worker
+from provider.web import (
+    cors,
+    discovery,
+    health,
+    held,
+    jobs,
+    metrics,
+    openapi,
+    problems,
+    run,
+    services,
+    worker,
+)
 from provider.web.body import MAX_BODY_BYTES
 from provider.web.discovery import discovery_document
+from provider.web.hub import Hub
+from provider.web.live import JobNews
 from provider.web.metrics import metrics_registry
 from provider.web.openapi import openapi_document
 from provider.web.parts import EXTENSION, Parts, list_services
 from provider.web.waiting import WaitingRoom
 
-CONCERNS = (cors, metrics, problems)
+CONCERNS = (cors, metrics, held, problems)
 RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)
 
 
@@ -65,15 +79,18 @@ def _parts(
         "discovery": discovery_document(listings.values()),
         "openapi": openapi_document(listings.values(), settings),
     }
+    lanes, hub = Lanes(store), Hub(events, most=settings.web_streams)
     return Parts(
         settings=settings,
         store=store,
-        lanes=Lanes(store),
+        lanes=lanes,
         desk=desk,
         canceller=canceller,
         gateway=gateway,
         tokens=Tokens(store),
-        room=WaitingRoom(events, settings.web_threads),
+        room=WaitingRoom(events, hub, store, settings.web_threads),
+        hub=hub,
+        job_news=JobNews(store, lanes, {service.name: service for service in registry}),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},
         metrics=metrics_registry(store, registry),

@@ -1,13 +1,17 @@
 """Looking a job up, and cancelling it; its id is the capability, so there is no list (standard H9)."""
 
+from http import HTTPStatus
+
 from flask import Blueprint, Response, request
 
 from provider.errors import OutputNotReady
 from provider.jobs.models import Status
 from provider.jobs.schemas import cancel_status
+from provider.web.held import held
+from provider.web.live import event_id, job_feed
 from provider.web.parts import parts
 from provider.web.prefer import parse_prefer
-from provider.web.run import held
+from provider.web.stream import event_stream, last_event_id
 
 blueprint = Blueprint("jobs", __name__)
 
@@ -24,6 +28,15 @@ def cancel(job_id: str) -> Response:
     """Cancel the job, a paid one only with `?forfeit=true` (R7); `Prefer: wait=N` waits for its handler."""
     job = parts().canceller.cancel(job_id, forfeit=request.args.get("forfeit") == "true")
     return held(job, parse_prefer(request.headers.get("Prefer", "")), status_of=cancel_status)
+
+
+@blueprint.get("/jobs/<job_id>/events")
+def events(job_id: str) -> Response:
+    """Stream what happens to the job, until it is final; 204 tells a client that saw the end to stay away."""
+    job = parts().store.get(job_id)
+    if job.is_final and last_event_id() == event_id(job, None):
+        return Response(status=HTTPStatus.NO_CONTENT, headers={"Cache-Control": "no-store"})
+    return event_stream(parts().hub, parts().job_news, job_feed(job_id, last_event_id()))
 
 
 @blueprint.get("/jobs/<job_id>/output")

@@ -23,6 +23,7 @@ from provider.jobs.figures import Count, Durations, Family, Figures, Timing
 from provider.jobs.stats import LaneStats, read_stats
 from provider.jobs.store import JobStore
 from provider.services import Registry, Service
+from provider.web.guests import WAITING_CLIENTS
 from provider.web.parts import parts
 
 blueprint = Blueprint("metrics", __name__)
@@ -69,6 +70,7 @@ def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
     else:
         registry.register(REQUEST_SECONDS)
         registry.register(VERIFY_SECONDS)
+        registry.register(WAITING_CLIENTS)
     registry.register(StoreCollector(store, list(services)))
     return registry
 

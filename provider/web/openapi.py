@@ -116,6 +116,18 @@ def _free_operations() -> dict[str, Any]:
             },
             "delete": _cancel_operation(job_id),
         },
+        "/jobs/{id}/events": {
+            "get": {
+                "operationId": "follow_job",
+                "summary": "Status, position and progress of a job, as server-sent events",
+                "security": [],
+                "parameters": [job_id, _last_event_id()],
+                "responses": {
+                    "200": {"description": "The events, until the job is final.", "content": _text_events()},
+                    "204": {"description": "The client saw the final event."},
+                },
+            }
+        },
         "/jobs/{id}/output": {
             "get": {
                 "operationId": "show_output",
@@ -191,6 +203,15 @@ def _headers() -> list[dict[str, Any]]:
 def _prefer() -> dict[str, Any]:
     about = "RFC 7240: `wait=N` holds the answer up to N seconds, `respond-async` not at all"
     return {"name": "Prefer", "in": "header", "description": about, "schema": {"type": "string"}}
+
+
+def _last_event_id() -> dict[str, Any]:
+    about = "the id of the last event seen: what was missed since follows at once"
+    return {"name": "Last-Event-ID", "in": "header", "description": about, "schema": {"type": "string"}}
+
+
+def _text_events() -> dict[str, Any]:
+    return {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 def _json(schema: Mapping[str, Any], example: Any = None) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from provider.jobs.tokens import Tokens
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
 from provider.web.challenge import Challenge, challenges
+from provider.web.hub import Hub
+from provider.web.live import JobNews
 from provider.web.waiting import WaitingRoom
 
 EXTENSION = "provider"
@@ -46,6 +48,8 @@ class Parts:
     gateway: Gateway
     tokens: Tokens
     room: WaitingRoom
+    hub: Hub
+    job_news: JobNews
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]
     """Discovery documents as JSON text, made at start."""

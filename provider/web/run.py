@@ -1,20 +1,16 @@
 """The paid call: /run/<name> (standard H1, H2, H3)."""
 
-from collections.abc import Callable
 from functools import partial
 
 from flask import Blueprint, Response, request
 
 from provider.errors import PaymentRejected
-from provider.jobs.models import Job, Status
-from provider.jobs.schemas import http_status
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
 from provider.payments.proof import HEADER as PAYER_PROOF
-from provider.services import ChargePolicy
-from provider.web.answers import job_answer
 from provider.web.body import read_input
+from provider.web.held import held
 from provider.web.parts import Listing, parts
-from provider.web.prefer import Preference, parse_prefer
+from provider.web.prefer import parse_prefer
 
 blueprint = Blueprint("run", __name__)
 
@@ -39,34 +35,6 @@ def paid(listing: Listing, header: str) -> Response:
     value = partial(read_input, request, listing.service)
     job = parts().desk.call(listing.service, value, payload, request.headers.get(PAYER_PROOF))
     return held(job, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
-
-
-def held(
-    job: Job,
-    preference: Preference,
-    *,
-    is_call: bool = False,
-    status_of: Callable[[Job], int] = http_status,
-) -> Response:
-    """Answer with the job, after the wait that was asked for or that is usual."""
-    limit = parts().settings.request_wait_seconds
-    seconds = preference.hold_seconds(default=limit if is_call else 0, limit=limit)
-    usual = is_call and not preference.is_given
-    done = payment_known if usual and job.charge is ChargePolicy.UPFRONT else is_final
-    job, waited = parts().room.wait(job, done, seconds)
-    response = job_answer(job, parts().place(job), parts().public_url, status_of)
-    if preference.is_given and waited:
-        response.headers["Preference-Applied"] = preference.applied(limit)
-    return response
-
-
-def is_final(job: Job) -> bool:
-    return job.is_final
-
-
-def payment_known(job: Job) -> bool:
-    """Tell whether an upfront payment is decided: its answer carries the receipt, the work comes later."""
-    return job.status is not Status.PENDING
 
 
 @blueprint.errorhandler(PaymentRejected)

@@ -24,4 +24,5 @@ end
 redis.call('ZADD', KEYS[2], ARGV[3] + now, ARGV[1])
 redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[1])
 redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('PUBLISH', KEYS[1], ARGV[2])
 return {idle, redis.call('HGETALL', KEYS[1])}

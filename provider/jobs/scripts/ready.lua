@@ -10,4 +10,5 @@ redis.call('ZADD', KEYS[2], record[3], ARGV[1])
 redis.call('HDEL', KEYS[1], 'not_before_ms')
 redis.call('ZREM', KEYS[3], ARGV[1])
 if record[4] then redis.call('ZADD', KEYS[3], record[4], ARGV[1]) end
+redis.call('PUBLISH', KEYS[1], 'queued')
 return redis.call('HINCRBY', KEYS[1], 'version', 1)

@@ -80,10 +80,14 @@ class Worker:
     outcomes: Outcomes
     settler: Settler
 
+    @property
+    def lanes(self) -> Lanes:
+        return Lanes(self.store)
+
     def start(self, job_id: str) -> Job:
         """Lease the job as its handler's start."""
         service = self.registry.get(keys.split(job_id)[0])
-        lease = Lanes(self.store).lease(service, job_id, "worker", lease_seconds=30)
+        lease = self.lanes.lease(service, job_id, "worker", lease_seconds=30)
         assert isinstance(lease, Lease), lease
         return lease.job
 
