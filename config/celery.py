@@ -138,15 +138,18 @@ def _worker(settings: Settings) -> dict[str, Any]:
 
 
 def _beat(settings: Settings) -> dict[str, Any]:
-    """Keep the schedule in Redis under a lock: two beats run nothing twice, a dead one is replaced."""
+    """Keep the schedule in Redis under a lock: two beats run nothing twice, a dead one is replaced.
+
+    The lock outlives a beat that was killed, so it lasts little longer than a live one may wait for Redis.
+    """
     every = settings.sweep_seconds
     return {
-        "beat_scheduler": "redbeat.RedBeatScheduler",
+        "beat_scheduler": "tasks.beat.Scheduler",
         "beat_max_loop_interval": min(5.0, every),
         "redbeat_redis_url": settings.redis_url,
+        "redbeat_redis_options": {},  # The client is made by tasks.beat.
         "redbeat_key_prefix": "beat:",
-        "redbeat_lock_timeout": 30,
-        "redbeat_redis_options": {"retry_period": -1, "socket_timeout": 5, "socket_connect_timeout": 5},
+        "redbeat_lock_timeout": max(10.0, 2 * every),
         "beat_schedule": {
             name: {"task": task, "schedule": every, "options": {"queue": MAINTENANCE, "expires": every}}
             for name, task in (("sweep", SWEEP), ("reconcile", RECONCILE))
