@@ -254,6 +254,21 @@ class RpcUnreachable(RpcError):
     """The Stellar RPC does not answer."""
 
 
+# Remote workers
+
+
+class PlatformUnreachable(ProviderError):
+    """The platform does not answer, or not now."""
+
+
+class PlatformRefused(ProviderError):
+    """The platform refuses what this worker asks."""
+
+    def __init__(self, detail: str, answered: int) -> None:
+        self.answered = answered
+        super().__init__(detail)
+
+
 # Handlers (public: raised by services)
 
 

@@ -8,22 +8,16 @@ its next call, and one that does not call any more loses its lease.
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import structlog
 
 from config.settings import Settings
-from provider.errors import (
-    DeterministicError,
-    HandlerError,
-    ServiceNotAllowed,
-    TransientError,
-    UnknownService,
-)
+from provider.errors import ServiceNotAllowed, UnknownService
 from provider.jobs import figures
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.endings import Endings, name_of
+from provider.jobs.failures import Failure, judge_failure
 from provider.jobs.figures import Figures, timed
 from provider.jobs.hold import Answer, Hold
 from provider.jobs.lanes import Lanes
@@ -35,30 +29,12 @@ from provider.jobs.store import JobStore
 from provider.jobs.supervisor import End
 from provider.jobs.tokens import RemoteWorker
 from provider.jobs.turns import Turns
-from provider.jobs.verdicts import judge_error, judge_output
+from provider.jobs.verdicts import judge_output
 from provider.services import Registry, Service
 
 log = structlog.get_logger()
 
 CLAIMED = "job_claimed"
-
-
-class Failure(StrEnum):
-    """Classes of failures that a worker tells (R6)."""
-
-    TRANSIENT = "transient"
-    DETERMINISTIC = "deterministic"
-    ERROR = "error"
-    INTERRUPTED = "interrupted"
-    """No verdict on the job: its program died without a word."""
-
-
-RAISED: Mapping[Failure, type[HandlerError]] = {
-    Failure.TRANSIENT: TransientError,
-    Failure.DETERMINISTIC: DeterministicError,
-    Failure.ERROR: HandlerError,
-}
-"""What a handler here would raise to fail in the same class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +161,7 @@ class Gateway:
         service = self._service(worker, job_id)
         if marks and not (answer := self.checkpoint(worker, job_id, lease, marks)).accepted:
             return answer
-        end = judge_error(service, RAISED[kind](), message) if kind in RAISED else End.DIED
-        return self._end(worker, job_id, lease, end, progress)
+        return self._end(worker, job_id, lease, judge_failure(service, kind, message), progress)
 
     def release(self, worker: RemoteWorker, job_id: str, lease: str) -> Answer:
         """Take a job back at a planned stop; the start does not count (C8)."""

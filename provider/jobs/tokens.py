@@ -58,6 +58,14 @@ class Tokens:
             records: dict[str, str] = self._client.hgetall(keys.WORKERS)
         return [_worker(name, json.loads(records[name])) for name in sorted(records)]
 
+    def known(self, workers: Iterable[RemoteWorker]) -> set[RemoteWorker]:
+        """Tell whose tokens are still the ones they were."""
+        asked = {worker.name: worker for worker in workers}
+        with reaching_redis():
+            texts = self._client.hmget(keys.WORKERS, list(asked)) if asked else []
+        records = zip(asked, texts, strict=True)
+        return {_worker(name, json.loads(text)) for name, text in records if text} & set(asked.values())
+
     def revoke(self, name: str) -> bool:
         """Take a worker's token back, at once; False when it has none."""
         with reaching_redis():

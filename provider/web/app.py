@@ -27,6 +27,7 @@ from provider.web import (
     services,
     worker,
 )
+from provider.web.announcements import Announcements
 from provider.web.body import MAX_BODY_BYTES
 from provider.web.discovery import discovery_document
 from provider.web.hub import Hub
@@ -79,7 +80,7 @@ def _parts(
         "discovery": discovery_document(listings.values()),
         "openapi": openapi_document(listings.values(), settings),
     }
-    lanes, hub = Lanes(store), Hub(events, most=settings.web_streams)
+    lanes, tokens, hub = Lanes(store), Tokens(store), Hub(events, most=settings.web_streams)
     return Parts(
         settings=settings,
         store=store,
@@ -87,9 +88,10 @@ def _parts(
         desk=desk,
         canceller=canceller,
         gateway=gateway,
-        tokens=Tokens(store),
+        tokens=tokens,
         room=WaitingRoom(events, hub, store, settings.web_threads),
         hub=hub,
+        announcements=Announcements(lanes, tokens),
         job_news=JobNews(store, lanes, {service.name: service for service in registry}),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},

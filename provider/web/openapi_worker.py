@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from provider.jobs.remote import Failure
+from provider.jobs.failures import Failure
 
 SECURITY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A token of `provider tokens create`"}
 _TEXT = {"type": "string"}
@@ -20,6 +20,10 @@ _CHECKPOINTS = {
         "required": ["unit"],
         "properties": {"unit": _TEXT, "cursor": {"description": "any JSON; left out: the unit is complete"}},
     },
+}
+_REFUSALS = {
+    "401": {"description": "No valid worker token."},
+    "403": {"description": "The token does not allow this service."},
 }
 _CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "renew": ("Prolong the lease", {}, []),
@@ -42,8 +46,21 @@ _CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 
 def worker_operations() -> dict[str, dict[str, Any]]:
     """Give the operations of the gateway by path."""
-    return {"/worker/claims": {"post": _claim()}} | {
+    return {"/worker/claims": {"post": _claim()}, "/worker/events": {"get": _events()}} | {
         f"/worker/jobs/{{id}}/{name}": {"post": _call(name, *about)} for name, about in _CALLS.items()
+    }
+
+
+def _events() -> dict[str, Any]:
+    services = {"name": "services", "in": "query", "schema": _TEXT, "description": "names by comma"}
+    stream = {"description": "Server-sent events.", "content": {"text/event-stream": {}}}
+    return {
+        "operationId": "hear_of_jobs",
+        "summary": "Hear of jobs that wait",
+        "tags": ["worker"],
+        "security": [{"worker": []}],
+        "parameters": [services],
+        "responses": {"200": stream, **_REFUSALS},
     }
 
 
@@ -72,8 +89,7 @@ def _operation(name: str, summary: str, sent: dict[str, Any], given: dict[str, A
         "requestBody": {"required": True, "content": {"application/json": {"schema": sent}}},
         "responses": {
             "200": {"description": "The answer.", "content": {"application/json": {"schema": given}}},
-            "401": {"description": "No valid worker token."},
-            "403": {"description": "The token does not allow this service."},
+            **_REFUSALS,
         },
     }
 

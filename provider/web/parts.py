@@ -18,6 +18,7 @@ from provider.jobs.store import JobStore
 from provider.jobs.tokens import Tokens
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
+from provider.web.announcements import Announcements
 from provider.web.challenge import Challenge, challenges
 from provider.web.hub import Hub
 from provider.web.live import JobNews
@@ -49,6 +50,7 @@ class Parts:
     tokens: Tokens
     room: WaitingRoom
     hub: Hub
+    announcements: Announcements
     job_news: JobNews
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]

@@ -10,8 +10,10 @@ from provider.errors import InvalidToken
 from provider.jobs.hold import Answer
 from provider.payments.wire import compact
 from provider.web import worker_schemas as schemas
+from provider.web.announcements import worker_feed
 from provider.web.body import read_json
 from provider.web.parts import parts
+from provider.web.stream import event_stream
 
 blueprint = Blueprint("worker", __name__, url_prefix="/worker")
 
@@ -41,6 +43,14 @@ def claim() -> Response:
     return _answer(
         {"declined": "none-available"} if given is None else {"job": schemas.dump_assignment(given)}
     )
+
+
+@blueprint.get("/events")
+def events() -> Response:
+    """Announce jobs that wait, as server-sent events; `?services=a,b` names fewer than the token allows."""
+    names = [name for name in request.args.get("services", "").split(",") if name]
+    services = [service.name for service in parts().gateway.wanted(g.worker, names)]
+    return event_stream(parts().hub, parts().announcements, worker_feed(g.worker, services))
 
 
 @blueprint.post("/jobs/<job_id>/renew")

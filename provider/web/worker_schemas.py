@@ -7,9 +7,10 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
 from provider.errors import InvalidBody
+from provider.jobs.failures import Failure
 from provider.jobs.hold import Answer
 from provider.jobs.messages import Checkpoint
-from provider.jobs.remote import Assignment, Failure
+from provider.jobs.remote import Assignment
 from provider.jobs.verdicts import to_json
 from provider.payments.marshal import flatten
 
