@@ -282,3 +282,21 @@ class TransientError(HandlerError):
 
 class DeterministicError(HandlerError):
     """A handler failed and would fail again: the job fails at once (standard R6)."""
+
+
+class InvalidProgress(DeterministicError):
+    """This is no progress that could be shown."""
+
+    status = 400
+    code = "invalid_progress"
+
+
+class CheckpointRefused(DeterministicError):
+    """This checkpoint cannot be stored."""
+
+    status = 400
+    code = "checkpoint_refused"
+
+
+class NotThisProcess(DeterministicError):
+    """The context of a job works in the handler's own process only, not in one that it forked."""

@@ -18,6 +18,7 @@ from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient, Observer
+from provider.services.checkpoints import CheckpointLimits
 from tasks.app import app, registry, remote, settings
 from tasks.dispatch import CeleryDispatcher
 
@@ -25,7 +26,8 @@ from tasks.dispatch import CeleryDispatcher
 @cache
 def store() -> JobStore:
     client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
-    return JobStore(client, retention_seconds=settings.retention_seconds)
+    limits = CheckpointLimits.of(settings)
+    return JobStore(client, retention_seconds=settings.retention_seconds, limits=limits)
 
 
 @cache

@@ -3,7 +3,7 @@
 | key | type | meaning |
 |---|---|---|
 | `provider:{S}:job:<hex>` | hash | the record of job `S.<hex>` (`models.Job`), the only authority (J1) |
-| `provider:{S}:work:<hex>` | hash | checkpoints of an open job: `u:<unit>` done, `c:<unit>` cursor (R5) |
+| `provider:{S}:work:<hex>` | hash | its checkpoints: `u:<unit>` done, `c:<unit>` cursor, `bytes` (R5) |
 | `provider:{S}:index` | sorted set | every job of service S, score = status code × 10¹⁴ + createdAt in ms |
 | `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from provider.services.checkpoints import DEFAULT_LIMITS, CheckpointLimits
+from provider.services.progress import Progress
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -16,24 +19,23 @@ class Order:
     budget_seconds: float
     completed_units: frozenset[str] = frozenset()
     cursors: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The handler told how far it is."""
-
-    done: float
-    total: float | None
-    message: str | None
+    limits: CheckpointLimits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The handler completed a unit, or with a cursor noted where it stands."""
+    """The handler completed a unit, or with a cursor noted where it stands, and waits for `Stored`."""
 
     unit: str
-    cursor: str | None
-    """JSON text; None when the unit is complete."""
+    cursor: str
+    """JSON text; empty when the unit is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A checkpoint is stored, or refused for a reason that the handler is told."""
+
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,6 @@ class Outcomes:
         if moved:
             log.info(OUTPUT_STORED, job_id=job.id)
             self._dispatcher.settle(job.id)
-            self._store.forget_work(job.id)
         return bool(moved)
 
     def fail(self, job: Job, code: ErrorCode, progress: Mapping[str, Any] | None = None) -> bool:
@@ -100,7 +99,7 @@ class Outcomes:
         self, job: Job, service: Service | None, progress: Mapping[str, Any] | None = None
     ) -> bool:
         """Queue a job again whose worker or handler process died, while starts are left (R6, S3)."""
-        most = service.max_attempts if service else self._settings.max_attempts
+        most = (service and service.max_attempts) or self._settings.max_attempts
         if job.interruptions + 1 >= most:
             return self.fail(job, ErrorCode.SERVICE_FAILED, progress)
         fields = {"interruptions": job.interruptions + 1, **_progress(progress)}
@@ -137,7 +136,6 @@ class Outcomes:
         moved = self._store.move(job, target, fields, drop=drop, owner=job.owner)
         if moved:
             log.info(event, job_id=job.id, **about)
-            self._store.forget_work(job.id)
         return bool(moved)
 
 

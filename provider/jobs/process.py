@@ -13,17 +13,15 @@ import queue
 import signal
 import sys
 import threading
-import time
 import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import structlog
-
-from provider.jobs.messages import Checkpoint, Message, Order, Progress
+from provider.jobs.jobcontext import Answers, JobContext
+from provider.jobs.messages import Message, Order, Stored
 from provider.jobs.pipe import Inlet, Outlet, send_in_time
-from provider.jobs.verdicts import judge_error, judge_output, to_json
+from provider.jobs.verdicts import judge_error, judge_output
 from provider.services import Registry, Service
 
 PR_SET_PDEATHSIG = 1
@@ -57,9 +55,11 @@ class HandlerProcess:
 
     def stop(self) -> None:
         """Tell the running handler to stop."""
-        if self._pipe is not None:
-            with suppress(OSError):
-                self._pipe.send("stop")
+        self._tell("stop")
+
+    def answer(self, stored: Stored) -> None:
+        """Tell the running handler what became of its checkpoint."""
+        self._tell(stored)
 
     def has_died(self) -> bool:
         """Tell whether the child is gone; a child of its own may keep the pipe open after it."""
@@ -77,6 +77,11 @@ class HandlerProcess:
                 os.kill(pid, signal.SIGKILL)  # One that has not left the worker's group yet, or left its own.
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+
+    def _tell(self, word: str | Stored) -> None:
+        if self._pipe is not None:
+            with suppress(OSError):
+                self._pipe.send(word)
 
     def _send(self, order: Order) -> Inlet:
         if self._pipe is None:
@@ -107,9 +112,10 @@ def _serve(pipe: Connection, registry: Registry, parent: int) -> NoReturn:
         _detach(parent)
         inbox, own_pid = _Inbox(pipe), os.getpid()
         while True:
-            number, order = inbox.next()
+            number, order, answers = inbox.next()
             outlet = Outlet(pipe, number)
-            answer = _run(order, registry.get(order.service), outlet, inbox)
+            context = JobContext(order, outlet, inbox.stopped, answers)
+            answer = _run(order, registry.get(order.service), context)
             if os.getpid() != own_pid:  # The handler forked, and this is its child.
                 break
             outlet.send(answer)
@@ -137,10 +143,12 @@ class _Inbox:
     def __init__(self, pipe: Connection) -> None:
         self.stopped = threading.Event()
         self._pipe = pipe
-        self._orders: queue.SimpleQueue[tuple[int, Order]] = queue.SimpleQueue()
+        self._answers = Answers()
+        self._orders: queue.SimpleQueue[tuple[int, Order, Answers]] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def next(self) -> tuple[int, Order]:
+    def next(self) -> tuple[int, Order, Answers]:
+        """Wait for an order: its number, and where the answers to its checkpoints arrive."""
         return self._orders.get()
 
     def _listen(self) -> None:
@@ -149,51 +157,18 @@ class _Inbox:
                 message = self._pipe.recv()
             except (EOFError, OSError):
                 os._exit(0)  # The worker is gone, and with it the lease.
-            if message == "stop":
+            if isinstance(message, Stored):
+                self._answers.put(message)
+            elif message == "stop":
                 self.stopped.set()
+                self._answers.put(None)
             else:
                 self.stopped.clear()
-                self._orders.put(message)
+                self._answers = Answers()
+                self._orders.put((*message, self._answers))
 
 
-class _Context:
-    """What a handler gets besides its input (R3); see `provider.services.Context`.
-
-    Threads of a handler may share it. What cannot be stored as JSON is refused here, as the handler's own
-    error; once the handler has ended, threads that it left behind are heard no more.
-    """
-
-    def __init__(self, order: Order, outlet: Outlet, stopped: threading.Event) -> None:
-        self.job_id = order.job_id
-        self.attempt = order.attempt
-        self.deadline = time.time() + order.budget_seconds
-        self.cancelled = stopped
-        self.completed_units = order.completed_units
-        self.cursors = order.cursors
-        self.logger = structlog.get_logger().bind(job_id=order.job_id)
-        self._outlet: Outlet | None = outlet
-        self._lock = threading.Lock()
-
-    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        to_json([done, total, message])
-        self._send(Progress(done, total, message))
-
-    def checkpoint(self, unit: str, cursor: Any = None) -> None:
-        self._send(Checkpoint(str(unit), None if cursor is None else to_json(cursor)))
-
-    def close(self) -> None:
-        """Hear the handler no more."""
-        with self._lock:
-            self._outlet = None
-
-    def _send(self, message: Message) -> None:
-        with self._lock:
-            if self._outlet is not None:
-                self._outlet.send(message)
-
-
-def _run(order: Order, service: Service, outlet: Outlet, inbox: _Inbox) -> Message:
-    context = _Context(order, outlet, inbox.stopped)
+def _run(order: Order, service: Service, context: JobContext) -> Message:
     try:
         output = service.handler(json.loads(order.input), context)
     except BaseException as error:  # `sys.exit()` is its author's failure, and no worker's death (R6).

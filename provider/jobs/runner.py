@@ -97,8 +97,8 @@ class Runner:
 
     def _order(self, service: Service, lease: Lease) -> Order:
         job = lease.job
-        units, cursors = self._store.work(job.id)
-        return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, units, cursors)
+        work, limits = self._store.work(job.id), self._store.limits
+        return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, *work, limits)
 
     def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:
         """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.

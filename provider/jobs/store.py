@@ -15,6 +15,7 @@ from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status
 from provider.jobs.record import job_from_hash, readable
 from provider.jobs.scripting import Scripts
+from provider.services.checkpoints import DEFAULT_LIMITS, CheckpointLimits
 
 
 def job_from_flat(job_id: str, flat: list[str]) -> Job:
@@ -25,8 +26,15 @@ def job_from_flat(job_id: str, flat: list[str]) -> Job:
 class JobStore:
     """Jobs in Redis. Raises StoreUnavailable whenever Redis does not answer."""
 
-    def __init__(self, client: "Redis", *, retention_seconds: float = 7 * 86400.0) -> None:
+    def __init__(
+        self,
+        client: "Redis",
+        *,
+        retention_seconds: float = 7 * 86400.0,
+        limits: CheckpointLimits = DEFAULT_LIMITS,
+    ) -> None:
         self.client = client
+        self.limits = limits
         self._retention_seconds = retention_seconds
         self.scripts = Scripts(client)
         self._announced: set[str] = set()
@@ -109,7 +117,7 @@ class JobStore:
         answer = self.scripts(
             "move",
             [keys.job(job.id), keys.index(job.service), keys.lane(job.service)]
-            + [keys.slots(job.service), keys.due(job.service)],
+            + [keys.slots(job.service), keys.due(job.service), keys.work(job.id)],
             [job.id, job.version, owner or "", target.value, target.code * INDEX_STEP]
             + [enter, when, stamp, len(drop), *drop, *pairs],
         )
@@ -202,11 +210,20 @@ class JobStore:
 
     # Units of work
 
-    def checkpoint(self, job_id: str, owner: str, unit: str, cursor: str | None) -> bool:
-        """Complete a unit, or note its cursor (JSON text, R5); False when the lease is lost."""
-        args = [owner, unit, cursor or ""]
-        answer = self.scripts("checkpoint", [keys.job(job_id), keys.work(job_id)], args)
-        return bool(answer)
+    def checkpoint(self, job_id: str, owner: str, unit: str, cursor: str) -> bool:
+        """Complete a unit, or note its cursor (JSON text, R5); False when the lease is lost.
+
+        Raises CheckpointRefused for what is larger than the limits allow.
+        """
+        limits = self.limits
+        answer = self.scripts(
+            "checkpoint",
+            [keys.job(job_id), keys.work(job_id)],
+            [owner, unit, cursor, limits.name, limits.cursor, limits.units, limits.total],
+        )
+        if answer not in ("stored", "lost"):
+            raise limits.passed(answer)
+        return bool(answer == "stored")
 
     def work(self, job_id: str) -> tuple[frozenset[str], dict[str, Any]]:
         """Read what earlier attempts did: completed units, and the cursors of open ones."""
@@ -220,11 +237,6 @@ class JobStore:
         """Tell whether earlier attempts left checkpoints."""
         with reaching_redis():
             return bool(self.client.exists(keys.work(job_id)))
-
-    def forget_work(self, job_id: str) -> None:
-        """Delete the checkpoints of a job that is over."""
-        with reaching_redis():
-            self.client.unlink(keys.work(job_id))
 
 
 LEAVES_WHEN_FINAL = (

@@ -9,13 +9,14 @@ from typing import Any
 
 import structlog
 
-from provider.errors import StoreUnavailable
+from provider.errors import CheckpointRefused, StoreUnavailable
 from provider.jobs.lanes import Lanes
-from provider.jobs.messages import Checkpoint, Failed, Message, Order, Progress, Succeeded
+from provider.jobs.messages import Checkpoint, Failed, Message, Order, Stored, Succeeded
 from provider.jobs.models import Job, Lease
 from provider.jobs.pipe import Inlet
 from provider.jobs.process import HandlerProcess
 from provider.jobs.store import JobStore
+from provider.services.progress import Progress
 
 log = structlog.get_logger()
 
@@ -83,17 +84,22 @@ class Supervisor:
             case Progress():
                 watch.note_progress(asdict(message))
             case Checkpoint():
-                watch.moved_at = time.monotonic()
                 self._checkpoint(message, watch)
             case Succeeded() | Failed() | End.DIED:
                 watch.end = message
 
     def _checkpoint(self, message: Checkpoint, watch: "_Watch") -> None:
-        """Store a checkpoint; while Redis is away it is tried again, and the handler waits in the pipe."""
+        """Store a checkpoint, and tell the handler, which waits; while Redis is away it is tried again."""
         while watch.end is None:
+            watch.moved_at = time.monotonic()
             try:
-                if not self._store.checkpoint(watch.job.id, watch.owner, message.unit, message.cursor):
+                if self._store.checkpoint(watch.job.id, watch.owner, message.unit, message.cursor):
+                    self._process.answer(Stored())
+                else:
                     watch.end = End.LOST
+                return
+            except CheckpointRefused as error:
+                self._process.answer(Stored(error.detail))
                 return
             except StoreUnavailable:
                 time.sleep(0.2)

@@ -1,6 +1,7 @@
 """What a handler is given besides its input (standard R3)."""
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 
@@ -46,24 +47,27 @@ class Context(Protocol):
     def cancelled(self) -> Cancelled: ...
 
     @property
-    def completed_units(self) -> frozenset[str]:
-        """Units that this or an earlier attempt completed."""
+    def completed_units(self) -> AbstractSet[str]:
+        """Units that this or an earlier attempt completed; it grows with each checkpoint."""
         ...
 
     @property
     def cursors(self) -> Mapping[str, Any]:
-        """Per open unit, the cursor that was written last."""
+        """Per open unit, the cursor that was written last, as JSON gives it back."""
         ...
 
     @property
     def logger(self) -> HandlerLogger: ...
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the buyer how far the work is; call it as often as you like (R4)."""
+        """Tell the buyer how far the work is; call it as often as you like (R4). Raises InvalidProgress."""
         ...
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:
-        """Complete a unit, or with a cursor (any JSON value) note where the open unit stands (R5)."""
+        """Complete a unit, or with a cursor (any JSON value) note where the open unit stands (R5).
+
+        It is stored when this returns, unless `cancelled` is set. Raises CheckpointRefused.
+        """
         ...
 
 

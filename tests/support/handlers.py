@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,72 @@ def wait_to_be_told(value: Value, context: Context) -> Value:
     if context.cancelled.wait(30):
         note(value, "told")
     return {}
+
+
+def tell_in_turn(value: Value, context: Context) -> Value:
+    """Tell progress as the input says: `[pause before it in seconds, done]` each."""
+    for pause, done in value["told"]:
+        time.sleep(pause)
+        context.progress(done, 100)
+    time.sleep(value.get("then", 0))
+    return {}
+
+
+def tell_often(value: Value, context: Context) -> Value:
+    """Tell progress all the time, for so long."""
+    done, ends_at = 0, time.monotonic() + value["seconds"]
+    while time.monotonic() < ends_at:
+        done += 1
+        context.progress(done)
+    return {"told": done}
+
+
+def try_to(value: Value, context: Context) -> Value:
+    """Do each thing of a list of `[method, arguments]`; what is raised, and what is known afterwards."""
+    raised = []
+    for method, arguments in value["calls"]:
+        try:
+            getattr(context, method)(*arguments)
+            raised.append("")
+        except Exception as error:
+            raised.append(f"{type(error).__name__}: {error}")
+    return {"raised": raised, "units": sorted(context.completed_units), "cursors": dict(context.cursors)}
+
+
+def checkpoint_in_a_child(value: Value, context: Context) -> Value:
+    """Checkpoint from a process of its own."""
+    if (pid := os.fork()) == 0:
+        try:
+            context.checkpoint("of a child")
+        except Exception as error:
+            note(value, type(error).__name__)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return {}
+
+
+def note_each_unit(value: Value, context: Context) -> Value:
+    """Note down each unit once it is completed."""
+    for number in range(value.get("units", 3)):
+        time.sleep(value.get("pause", 0))
+        context.checkpoint(f"u{number}")
+        note(value, f"u{number}{' stopped' if context.cancelled.is_set() else ''}")
+    return {"done": True}
+
+
+def checkpoint_and_end(value: Value, context: Context) -> Value:
+    """Complete a unit, and succeed or fail."""
+    context.checkpoint("a")
+    if value["error"]:
+        raise RuntimeError
+    return {}
+
+
+def checkpoints_of_threads(value: Value, context: Context) -> Value:
+    """Complete units from many threads at once."""
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: context.checkpoint(f"u{number}"), range(40)))
+    return {"units": len(context.completed_units)}
 
 
 def odd_cursor(value: Value, context: Context) -> Value:
@@ -135,7 +202,7 @@ def units(value: Value, context: Context) -> Value:
     context.checkpoint(f"u{done + 1}", cursor={"at": done})
     if done < 2:
         time.sleep(60)
-    return {"units": sorted(context.completed_units)}
+    return {"units": sorted(context.completed_units), "open": dict(context.cursors)}
 
 
 def half_way(value: Value, context: Context) -> Value:
@@ -167,6 +234,8 @@ HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     handler.__name__: handler
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
     + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
+    + (tell_in_turn, tell_often, try_to, checkpoint_in_a_child, checkpoints_of_threads)
+    + (note_each_unit, checkpoint_and_end)
     + (fork, leave_a_child, leave, interrupt, use_processes, die_before_a_child)
 }
 

@@ -24,6 +24,7 @@ from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload
 from provider.services import ChargePolicy, Context, DeterministicError, Registry, Service, TransientError
+from provider.services.checkpoints import CheckpointLimits
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import signed_payment
 
@@ -118,7 +119,10 @@ class Platform:
 
     @cached_property
     def store(self) -> JobStore:
-        return JobStore(connect(self.redis_url), retention_seconds=self.settings.retention_seconds)
+        limits = CheckpointLimits.of(self.settings)
+        return JobStore(
+            connect(self.redis_url), retention_seconds=self.settings.retention_seconds, limits=limits
+        )
 
     @cached_property
     def lanes(self) -> Lanes:

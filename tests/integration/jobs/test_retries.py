@@ -67,7 +67,7 @@ def test_a_retry_that_could_not_end_in_time_is_not_waited_for(platform: Platform
 def test_a_retry_that_goes_on_from_a_checkpoint_may_use_what_time_is_left(platform: Platform) -> None:
     """R5, R6: its rest may be short, and nobody can tell how short."""
     job = failing_with(platform, 30)
-    assert platform.store.checkpoint(job.id, "w", "half", None)
+    assert platform.store.checkpoint(job.id, "w", "half", "")
     assert retried(platform, job).status is Status.QUEUED
 
 

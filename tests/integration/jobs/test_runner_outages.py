@@ -57,6 +57,24 @@ def test_a_result_is_stored_though_redis_was_killed_while_the_handler_ran(
     assert (done.status, done.output, done.starts) == (status, '{"done":true}', 1)
 
 
+def test_a_checkpoint_waits_for_redis_and_its_handler_does_not_stall(
+    platform: Platform, own_redis: RedisServer, tmp_path: Path
+) -> None:
+    """C5, R4, R5: 1.5 s without an answer are Redis' fault, whatever `stall_seconds` says."""
+    stalling = service("stalling", handler=misbehave, charge="upfront", stall_seconds=0.8)
+    platform.registry.add(stalling)
+    job = start(platform, "stalling", "note_each_unit", tmp_path, pause=0.3)
+    runner = threading.Thread(target=platform.runner.run_next, args=("stalling",))
+    runner.start()
+    assert wait_until(lambda: notes(tmp_path))
+    own_redis.kill()
+    time.sleep(1.5)
+    own_redis.start()
+    runner.join(10)
+    done = platform.job(job)
+    assert (done.status, done.starts, notes(tmp_path)) == (Status.SUCCEEDED, 1, ["u0", "u1", "u2"])
+
+
 def test_nothing_is_decided_while_redis_is_away(platform: Platform, own_redis: RedisServer) -> None:
     """C5: callers hear so at once, the sweep does nothing, and both work again afterwards."""
     from provider.errors import StoreUnavailable
@@ -121,7 +139,7 @@ def test_checkpoints_survive_workers_that_are_killed(
     platform.runner.run_next("patient")
     assert notes(tmp_path) == ["1 [] {}", "2 ['u0'] {'u1': {'at': 0}}", "3 ['u0', 'u1'] {'u2': {'at': 1}}"]
     done = platform.job(job)
-    assert json.loads(done.output or "") == {"units": ["u0", "u1"]}
+    assert json.loads(done.output or "") == {"units": ["u0", "u1", "u2"], "open": {"u3": {"at": 2}}}
     assert (done.starts, done.interruptions) == (3, 2)
 
 
@@ -150,9 +168,9 @@ def test_a_stale_attempt_changes_no_checkpoint(platform: Platform, tmp_path: Pat
     platform.lanes.lease(platform.registry.get("patient"), job.id, "old", lease_seconds=30)
     assert platform.store.checkpoint(job.id, "old", "a", "1")
     platform.outcomes.interrupted(platform.job(job), None)
-    assert not platform.store.checkpoint(job.id, "old", "a", None)
+    assert not platform.store.checkpoint(job.id, "old", "a", "")
     platform.lanes.lease(platform.registry.get("patient"), job.id, "new", lease_seconds=30)
-    assert not platform.store.checkpoint(job.id, "old", "b", None)
+    assert not platform.store.checkpoint(job.id, "old", "b", "")
     assert platform.store.work(job.id) == (frozenset(), {"a": 1})
 
 
@@ -160,6 +178,6 @@ def test_a_completed_unit_drops_its_cursor_and_takes_no_other(platform: Platform
     """R5: per open unit, the cursor written last."""
     job = start(platform, "patient", "units", tmp_path)
     platform.lanes.lease(platform.registry.get("patient"), job.id, "w", lease_seconds=30)
-    for cursor in ("1", "2", None, "3"):
+    for cursor in ("1", "2", "", "3"):
         platform.store.checkpoint(job.id, "w", "a", cursor)
     assert platform.store.work(job.id) == (frozenset({"a"}), {})
