@@ -48,7 +48,7 @@ _NUMBERS = {
     "max_retries": _Number(whole=True),
     # Progress is written once a second (R4), so less would take every job for stalled.
     "stall_seconds": _Number(least=2, optional=True),
-    "max_attempts": _Number(whole=True, least=1),
+    "max_attempts": _Number(whole=True, least=1, optional=True),
     "max_timeout_seconds": _Number(whole=True, least=1),
 }
 _FLAGS = ("other_errors_transient", "remote")

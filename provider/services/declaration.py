@@ -50,7 +50,7 @@ class Service:
     other_errors_transient: bool = False
     stall_seconds: float | None = None
     remote: bool = False
-    max_attempts: int = 3
+    max_attempts: int | None = None
     max_timeout_seconds: int = 300
     mime_type: str = "application/json"
     tags: tuple[str, ...] = ()

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from config.settings import Settings
 from provider.jobs import keys
 from provider.jobs.models import Job, Status
 from provider.jobs.store import JobStore
 from provider.services import ChargePolicy, Registry
 
+MAX_ATTEMPTS = Settings().max_attempts
 PAID_UPFRONT = (Status.QUEUED, Status.RUNNING, Status.FAILED, Status.CANCELLED)
 
 
@@ -96,7 +98,7 @@ def _check_starts(evidence: Evidence, jobs: list[Job]) -> None:
         assert run.beside <= concurrency, f"I8: {run.beside} handlers at once beside {run.job_id}"
     for job in jobs:
         service = evidence.registry.get(job.service)
-        most = service.max_attempts + service.max_retries
+        most = (service.max_attempts or MAX_ATTEMPTS) + service.max_retries
         assert starts[job.id] <= most, f"I9: {job.id} was started {starts[job.id]} times"
 
 

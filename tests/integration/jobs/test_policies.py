@@ -4,7 +4,7 @@ import pytest
 
 from provider.jobs.models import ErrorCode, Status
 from provider.jobs.schemas import dump_job, http_status
-from tests.support.jobs import Platform
+from tests.support.jobs import Platform, running_platform, service
 
 
 def test_an_on_success_job_runs_first_and_is_charged_for_its_output(platform: Platform) -> None:
@@ -79,8 +79,6 @@ def test_the_payload_leaves_the_record_when_the_job_is_final(platform: Platform)
 @pytest.mark.parametrize("do", ["loop", "swallow"])
 def test_a_handler_that_does_not_stop_is_killed_at_its_budget(platform: Platform, do: str) -> None:
     """R2: a busy loop and a handler that swallows everything end in `timeout`, and free their slot."""
-    from tests.support.jobs import service
-
     platform.registry.add(service("short", timeout_seconds=1))
     job = platform.buy("short", {"do": do})
     platform.runner.run_next("short")
@@ -99,10 +97,21 @@ def test_a_handler_process_that_dies_is_started_again_up_to_max_attempts(platfor
     assert platform.job(job).error is ErrorCode.SERVICE_FAILED
 
 
+@pytest.mark.parametrize(("own", "starts"), [(None, 2), (4, 4)])
+def test_a_service_that_names_no_limit_has_that_of_the_setting(
+    redis_url: str, own: int | None, starts: int
+) -> None:
+    """S3: MAX_ATTEMPTS, and a service may set its own."""
+    with running_platform(redis_url, max_attempts=2) as platform:
+        platform.registry.add(service("dying", max_attempts=own))
+        job = platform.buy("dying", {"do": "die"})
+        while platform.runner.run_next("dying"):
+            pass
+        assert platform.job(job).starts == starts
+
+
 def test_a_transient_failure_waits_in_its_lane_and_is_tried_again(platform: Platform) -> None:
     """R6: what is due to retry is started by the sweep."""
-    from tests.support.jobs import service
-
     platform.registry.add(service("shaky", max_retries=2))
     job = platform.buy("shaky", {"do": "transient"})
     platform.runner.run_next("shaky")

@@ -39,7 +39,7 @@ def test_a_good_declaration_has_no_problems(declare: Declare) -> None:
         *[("expected_seconds", value) for value in (0, -1, float("nan"))],
         *[("max_retries", value) for value in (-1, 0.5, None)],
         *[("stall_seconds", value) for value in (0, 1)],
-        *[("max_attempts", value) for value in (0, None)],
+        *[("max_attempts", value) for value in (0, 1.5)],
         *[("max_timeout_seconds", value) for value in (0, 300.5, None)],
         *[("transient", value) for value in (OSError, (1,), (KeyboardInterrupt,), None)],
         *[("other_errors_transient", value) for value in (1, None)],
