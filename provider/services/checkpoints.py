@@ -71,11 +71,7 @@ class Checkpoints:
 
     def spell(self, unit: Any, cursor: Any) -> str:
         """Give the cursor as JSON text, '' for None, if it may be stored. Raises CheckpointRefused."""
-        text = "" if cursor is None else _spelled(cursor)
-        if not isinstance(unit, str):
-            raise CheckpointRefused(f"the name of a unit must be text, not {type(unit).__name__}")
-        if not unit or list(not_json(unit)):
-            raise CheckpointRefused("the name of a unit must not be empty, and valid Unicode")
+        text, unit = cursor_text(cursor), unit_name(unit)
         if _bytes(unit) > self._limits.name:
             raise self._limits.passed("name")
         if len(text) > self._limits.cursor:
@@ -108,8 +104,19 @@ class Checkpoints:
             raise self._limits.passed("total")
 
 
-def _spelled(cursor: Any) -> str:
-    """Give a cursor as JSON that every attempt can read back."""
+def unit_name(unit: Any) -> str:
+    """Take a unit's name, if it is one. Raises CheckpointRefused."""
+    if not isinstance(unit, str):
+        raise CheckpointRefused(f"the name of a unit must be text, not {type(unit).__name__}")
+    if not unit or list(not_json(unit)):
+        raise CheckpointRefused("the name of a unit must not be empty, and valid Unicode")
+    return unit
+
+
+def cursor_text(cursor: Any) -> str:
+    """Spell a cursor as JSON that every attempt can read back, '' for None. Raises CheckpointRefused."""
+    if cursor is None:
+        return ""
     try:
         text = _to_json(cursor)
         problems = list(not_json(json.loads(text)))

@@ -1,6 +1,7 @@
 """What remote workers send, as marshmallow schemas, and what they get (§11)."""
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +12,12 @@ from provider.jobs.failures import Failure
 from provider.jobs.hold import Answer
 from provider.jobs.messages import Checkpoint
 from provider.jobs.remote import Assignment
-from provider.jobs.verdicts import to_json
 from provider.payments.marshal import flatten
+from provider.services.checkpoints import cursor_text, unit_name
+from provider.services.progress import Progress
 
 MOST_NAMES = 1000
 MOST_CHECKPOINTS = 1000
-_UNIT = validate.Length(min=1, max=256)
 _MESSAGE = validate.Length(max=1000)
 
 
@@ -53,19 +54,19 @@ class ProgressSchema(_Sent):
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        return {name: value for name, value in data.items() if value is not None}
+        told = asdict(Progress.told(**data))
+        return {name: value for name, value in told.items() if value is not None}
 
 
 class CheckpointSchema(_Sent):
     """A unit that is complete, or with a cursor where it stands."""
 
-    unit = fields.String(required=True, validate=_UNIT)
+    unit = fields.String(required=True)
     cursor = fields.Raw(load_default=None, allow_none=True)
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> Checkpoint:
-        cursor = data["cursor"]
-        return Checkpoint(data["unit"], None if cursor is None else to_json(cursor))
+        return Checkpoint(unit_name(data["unit"]), cursor_text(data["cursor"]))
 
 
 def _marks(**options: Any) -> "fields.List[Any]":

@@ -275,6 +275,27 @@ def test_checkpoints_reach_the_next_attempt(shop: Shop, bob: FarWorker) -> None:
     assert again["cursors"] == {"b": {"at": 3}}
 
 
+@pytest.mark.parametrize(
+    ("what", "said", "code"),
+    [
+        ("progress", {"progress": {"done": -1}}, "invalid_progress"),
+        ("checkpoint", {"checkpoints": [{"unit": ""}]}, "checkpoint_refused"),
+        ("checkpoint", {"checkpoints": [{"unit": "\ud800"}]}, "checkpoint_refused"),
+        ("checkpoint", {"checkpoints": [{"unit": "x" * 201}]}, "checkpoint_refused"),
+        ("checkpoint", {"checkpoints": [{"unit": "a", "cursor": "x" * 65_536}]}, "checkpoint_refused"),
+    ],
+)
+def test_what_a_handler_here_may_not_tell_is_refused(
+    shop: Shop, bob: FarWorker, what: str, said: dict[str, Any], code: str
+) -> None:
+    """R4, R5: with the rule that is broken, and the job goes on."""
+    job = held(shop, bob)
+    answer = bob.post(f"jobs/{job['id']}/{what}", {"lease": job["lease"], **said})
+    assert (answer.status_code, answer.json["code"]) == (400, code)
+    assert shop.store.work(job["id"]) == (frozenset(), {})
+    assert bob.tell(job, "renew")["accepted"]
+
+
 def test_a_worker_learns_that_its_job_is_to_be_cancelled(shop: Shop, bob: FarWorker) -> None:
     """R7: at its next call; its lease is not prolonged any more."""
     job = held(shop, bob)
