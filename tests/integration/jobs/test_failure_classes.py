@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from tests.support.failure_classes import CASES, LIMITS, Case, Failure, Moment
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.timetravel import pass_time
 
-NAMES = {ChargePolicy.ON_SUCCESS: "paid-later", ChargePolicy.UPFRONT: "paid-first"}
+STALL_SECONDS = 0.4
+"""For those who stall: others may take their time to start, on a machine that is busy."""
 
 
 def raising(error: BaseException) -> Callable[[Context], Any]:
@@ -51,16 +53,22 @@ def fail(value: dict[str, Any], context: Context) -> Any:
 def platform(redis_url: str) -> Iterator[Platform]:
     """Sell what fails, under both policies."""
     with running_platform(redis_url) as parts:
-        for charge, name in NAMES.items():
-            limits = {**LIMITS, "stall_seconds": 0.2, "transient": (ConnectionError,)}
+        for charge, stall_seconds in product(ChargePolicy, (None, STALL_SECONDS)):
+            limits = {**LIMITS, "stall_seconds": stall_seconds, "transient": (ConnectionError,)}
+            name = name_of(charge, stalls=bool(stall_seconds))
             parts.registry.add(service(name, handler=fail, charge=charge, **limits))
         yield parts
+
+
+def name_of(charge: ChargePolicy, *, stalls: bool) -> str:
+    return f"{charge}{'-stalling' if stalls else ''}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_failure_ends_as_its_class_says(platform: Platform, case: Case) -> None:
     """R6, S1, S2: retries, deadline and charge, for one failure and for two."""
-    job = platform.buy(NAMES[case.charge], {"failure": case.failure, "times": case.times})
+    name = name_of(case.charge, stalls=case.failure is Failure.STALLED)
+    job = platform.buy(name, {"failure": case.failure, "times": case.times})
     platform.settler.settle(job.id)
     job = platform.job(job)
     if case.moment is Moment.LITTLE:
