@@ -80,11 +80,11 @@ class Due:
     def _claimed(self, status: Status) -> Job:
         self._made += 1
         job_id = f"echo.{self._made:032x}"
-        self._store.client.zadd(keys.reserved("echo"), {job_id: 2**52})
         upfront = status is Status.PENDING
         charge = ChargePolicy.UPFRONT if upfront else ChargePolicy.ON_SUCCESS
         names = ("stellar:testnet", self._settings.asset, self._settings.pay_to, self._settings.pay_to)
         terms = Terms(charge, *names, 10_000, self._made, 4_000_000_000, None, 3600)
+        self._store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
         window = 0 if upfront else 3590
         draft = Draft(status, terms, '{"text":"x"}', "[]", window, 3660, 60)
         created = self._store.create(job_id, draft, concurrency=64)

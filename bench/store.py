@@ -37,8 +37,8 @@ def rates(calls: dict[str, Callable[[], object]], seconds: float) -> dict[str, f
 def new_job(store: JobStore, pay_to: str) -> Job:
     """Store one queued job."""
     job_id = f"echo.{1:032x}"
-    store.client.zadd(keys.reserved("echo"), {job_id: 2**52})
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, 1, 9, None, 60)
+    store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
     created = store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 50, 120, 60), concurrency=1)
     assert created is not None
     return created[0]

@@ -65,8 +65,8 @@ def ours(settings: Settings) -> Callable[[], float]:
 def queue_a_job(store: JobStore, pay_to: str, number: int) -> str:
     """Store a queued job and wake nobody."""
     job_id = f"instant.{number:032x}"
-    store.client.zadd(keys.reserved("instant"), {job_id: 2**52})
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, number, 9, None, 60)
+    store.client.zadd(keys.reserved("instant"), {keys.place(job_id, terms.claim): 2**52})
     store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 3500, 3600, 60), concurrency=1)
     return job_id
 

@@ -97,6 +97,16 @@ class ClaimKeys:
             digest: str | None = self._store.client.get(keys.identifier(identifier))  # type: ignore[assignment]
         return digest
 
+    def abandon(self, digest: str, job_id: str, *, seconds: float) -> bool:
+        """Let the claim of a job that was never written end in some seconds; False if it is not its."""
+        args = [job_id, int(seconds * 1000)]
+        return bool(self._store.scripts("abandon", [keys.claim(digest)], args))
+
+    def keep(self, digest: str) -> None:
+        """Take back that a claim ends."""
+        with reaching_redis():
+            self._store.client.persist(keys.claim(digest))
+
     def outlive(self, digest: str, *, until_ms: int) -> None:
         """Keep a claim whose job is deleted until its payment has surely expired (J15)."""
         with reaching_redis():

@@ -4,7 +4,6 @@ Each step fails without any effect of the later ones, and the last one, writing 
 that matters: until then nothing was promised and nothing was sent.
 """
 
-import json
 import math
 import secrets
 import time
@@ -14,17 +13,17 @@ from typing import Any
 from config.settings import Settings
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
-from provider.jobs import fit
+from provider.jobs import fit, keys
 from provider.jobs.claimkeys import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
 from provider.jobs.dispatch import Dispatcher
+from provider.jobs.drafts import draft_of
 from provider.jobs.lanes import Lanes
-from provider.jobs.models import Draft, Job, Status, Terms
+from provider.jobs.models import Draft, Job, Status
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.payload import check_payment
 from provider.payments.proof import verify_proof
-from provider.payments.schemas import dump_payload, dump_requirements
 from provider.services import ChargePolicy, Service
 
 Value = Callable[[], dict[str, Any]]
@@ -142,17 +141,25 @@ class ClaimDesk:
         offer = self.quote(service)
         checked = self._check(service, purchase.payload, offer, now)
         job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
+        place = keys.place(job_id, purchase.digest)
         window = self._window(service, checked, now, read_at)
-        self._reserve(service, job_id, window, seconds=self._settings.reservation_seconds)
+        self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
         try:
             self._verify(purchase.payload, offer)
-            window = self._window(service, checked, now, read_at)
-            draft = self._draft(purchase, value, offer, checked, now, window)
-            job = self._record(purchase, value, job_id, draft)
+            self._bind_identifier(purchase)
         except BaseException:
-            self._lanes.release(job_id)
+            self._lanes.release(service, place)
             raise
-        return job
+        draft = draft_of(
+            purchase,
+            value,
+            offer,
+            checked,
+            claim_ledger=now.latest_ledger if now else None,
+            window_seconds=self._window(service, checked, now, read_at),
+            settings=self._settings,
+        )
+        return self._record(purchase, value, job_id, draft)
 
     def _check(
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
@@ -180,65 +187,41 @@ class ClaimDesk:
         if not verdict.valid:
             raise PaymentRejected(verdict.reason or "invalid_payment")
 
-    def _record(self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft) -> Job:
-        """Take the claim key, then write the record; whoever comes second gets the first one's job."""
+    def _bind_identifier(self, purchase: Purchase) -> None:
         if purchase.identifier:
             seconds = self._settings.retention_seconds + purchase.service.max_timeout_seconds
             if not self._claims.bind_identifier(purchase.identifier, purchase.digest, seconds=seconds):
                 raise IdentifierMismatch
-        taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
-        if taken is None or taken.job == job_id:
-            return self._write(purchase.service, job_id, draft)
-        self._lanes.release(job_id)
-        job = self._replay(purchase, taken, lambda: value)
-        return job or self._write(purchase.service, taken.job, draft)
 
-    def _write(self, service: Service, job_id: str, draft: Draft) -> Job:
-        """Write the record, once, and wake who is next; the reservation is taken again if it ran out."""
-        while (written := self._store.create(job_id, draft, concurrency=service.concurrency)) is None:
-            self._reserve(service, job_id, seconds=self._settings.reservation_seconds)
-        job, worker_idle = written
+    def _record(self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft) -> Job:
+        """Take the claim key, then write the record; whoever comes second gets the first one's job.
+
+        From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
+        One that ran out is taken again, and then the claim, which the sweep may have given up (J7).
+        """
+        service = purchase.service
+        while True:
+            taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
+            if taken is not None and taken.job != job_id:
+                self._lanes.release(service, keys.place(job_id, purchase.digest))
+                if job := self._replay(purchase, taken, lambda: value):
+                    return job
+                job_id = taken.job
+            elif written := self._store.create(job_id, draft, concurrency=service.concurrency):
+                return self._wake(*written)
+            else:
+                place = keys.place(job_id, purchase.digest)
+                self._reserve(service, place, seconds=self._settings.reservation_seconds)
+
+    def _wake(self, job: Job, worker_idle: bool) -> Job:
+        """Wake who is next to act on a new job."""
         if job.status is Status.PENDING:
             self._dispatcher.settle(job.id)
         elif job.status is Status.QUEUED and worker_idle:
             self._dispatcher.handle(job.id)
         return job
 
-    def _draft(
-        self,
-        purchase: Purchase,
-        value: dict[str, Any],
-        offer: PaymentRequirements,
-        checked: CheckedPayment,
-        now: LedgerTime | None,
-        window_seconds: float,
-    ) -> Draft:
-        """Write down the job."""
-        service, window = purchase.service, max(0.001, window_seconds)
-        upfront = service.charge is ChargePolicy.UPFRONT
-        wire = [dump_payload(purchase.payload), dump_requirements(offer)]
-        return Draft(
-            status=Status.PENDING if upfront else Status.QUEUED,
-            terms=Terms(
-                charge=service.charge,
-                network=checked.network,
-                asset=checked.asset,
-                payer=checked.payer,
-                pay_to=checked.pay_to,
-                amount=checked.amount,
-                nonce=checked.nonce,
-                expiration_ledger=checked.expiration_ledger,
-                claim_ledger=now.latest_ledger if now else None,
-                max_timeout_seconds=service.max_timeout_seconds,
-            ),
-            input=json.dumps(value, separators=(",", ":")),
-            payment=json.dumps(wire, separators=(",", ":")),
-            window_seconds=0 if upfront else window,
-            expires_seconds=service.max_timeout_seconds + self._settings.orphan_margin_seconds,
-            look_seconds=self._settings.sweep_seconds if upfront else window,
-        )
-
-    def _reserve(self, service: Service, job_id: str, window: float = math.inf, *, seconds: float) -> None:
+    def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> None:
         """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
         most_wait = fit.most_wait_seconds(service, self._settings.settle_margin_seconds, window)
-        self._lanes.reserve(service, job_id, seconds=seconds, most_wait_seconds=most_wait)
+        self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait)

@@ -34,24 +34,38 @@ class Lanes:
 
     # Admission
 
-    def reserve(self, service: Service, job_id: str, *, seconds: float, most_wait_seconds: float) -> None:
-        """Keep a place in the lane; with `seconds=0` only ask for one. Raises LaneFull."""
+    def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> None:
+        """Keep a place (`keys.place`) in the lane; with `seconds=0` only ask for one. Raises LaneFull."""
         average_ms = int(service.seed_seconds * 1000)
         admitted, _, wait_ms = self._scripts(
             "reserve",
             [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
             + [keys.pace(service.name)],
-            [job_id, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
+            [place, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
             + [service.concurrency, average_ms, *_range(Status.PENDING), *_range(Status.QUEUED)],
         )
         if not admitted:
             retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)
             raise LaneFull(retry_after_seconds=max(1, -(-retry_ms // 1000)))
 
-    def release(self, job_id: str) -> None:
-        """Free a reserved place that led to no job."""
+    def release(self, service: Service, place: str) -> None:
+        """Free a reserved place that led to no claim."""
         with reaching_redis():
-            self._client.zrem(keys.reserved(keys.split(job_id)[0]), job_id)
+            self._client.zrem(keys.reserved(service.name), place)
+
+    def over(self, service_name: str, until_ms: int, *, limit: int) -> dict[str, int]:
+        """Give reserved places that were kept until some time or less, with that time in ms."""
+        with reaching_redis():
+            found: Any = self._client.zrange(
+                keys.reserved(service_name), "-inf", until_ms,
+                byscore=True, offset=0, num=limit, withscores=True,
+            )  # fmt: skip
+        return {place: int(kept_until) for place, kept_until in found}
+
+    def vacate(self, service_name: str, place: str, kept_until_ms: int) -> bool:
+        """Drop a reserved place as it was read; False when its job was written or it is kept anew."""
+        of_job = keys.job(keys.split_place(place)[0])
+        return bool(self._scripts("vacate", [keys.reserved(service_name), of_job], [place, kept_until_ms]))
 
     def place(self, job: Job, service: Service) -> Place | None:
         """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""

@@ -1,25 +1,34 @@
-"""What lies in a service's lists without a record: deleted by hand, or evicted by a Redis that should not.
+"""What lies in a service's lists without a record.
 
-It would hold a slot or the head of a lane for ever. A record that is there but unreadable is never deleted.
+A record can be deleted by hand, or evicted by a Redis that should not: its id would hold a slot or the head
+of a lane for ever. A record that is there but unreadable is never deleted. And a process that dies between
+claim key and record leaves a reserved place, which leads to the claim (J7, docs/adr/0003).
 """
 
 from collections.abc import Iterable
 
 import structlog
 
+from config.settings import Settings
+from provider.jobs import keys
+from provider.jobs.claimkeys import ClaimKeys
 from provider.jobs.lanes import Lanes
 from provider.jobs.store import JobStore
+from provider.services import Service
 
 log = structlog.get_logger()
 
 RECORD_MISSING = "job_record_missing"
+ABANDONED = "claim_abandoned"
 
 
 class Leftovers:
     """Clears a service's lists."""
 
-    def __init__(self, store: JobStore) -> None:
+    def __init__(self, store: JobStore, settings: Settings) -> None:
         self._store = store
+        self._settings = settings
+        self._claims = ClaimKeys(store)
         self._lanes = Lanes(store)
 
     def clear(self, job_ids: Iterable[str]) -> list[str]:
@@ -28,6 +37,23 @@ class Leftovers:
         for job_id in cleared:
             log.error(RECORD_MISSING, job_id=job_id)
         return cleared
+
+    def give_up(self, service: Service, until_ms: int, limit: int) -> int:
+        """Drop the places that were reserved until some time or less; count the claims that end with them.
+
+        Such a claim is kept until its payment has surely expired, and for good if its writer came back.
+        """
+        given_up = 0
+        for place, kept_until_ms in self._lanes.over(service.name, until_ms, limit=limit).items():
+            job_id, digest = keys.split_place(place)
+            seconds = service.max_timeout_seconds + self._settings.orphan_margin_seconds
+            ends = self._claims.abandon(digest, job_id, seconds=seconds)
+            if not self._lanes.vacate(service.name, place, kept_until_ms):
+                self._claims.keep(digest)
+            elif ends:
+                log.warning(ABANDONED, job_id=job_id)
+                given_up += 1
+        return given_up
 
     def clear_heads(self, service: str, count: int) -> tuple[list[str], int]:
         """Give the jobs that are next in a lane, and how many without a record stood before them."""

@@ -77,6 +77,7 @@ class JobStore:
             + [keys.reserved(service), keys.slots(service)],
             [job_id, draft.status.value, draft.status.code * INDEX_STEP, int(draft.window_seconds * 1000)]
             + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000), concurrency]
+            + [keys.place(job_id, draft.terms.claim)]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
         return (job_from_flat(job_id, answer[1]), bool(answer[0])) if answer else None

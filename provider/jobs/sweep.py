@@ -91,7 +91,7 @@ class Sweep:
         self._settings = settings
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
-        self._leftovers = Leftovers(store)
+        self._leftovers = Leftovers(store, settings)
         self._figures = Figures(store)
         self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
@@ -101,7 +101,9 @@ class Sweep:
         ledger = self._clock.read()
         for name in self._store.service_names():
             service = self._service(name)
-            self._look(name, service, _Now(self._store.now_ms(name), ledger), report)
+            now = _Now(self._store.now_ms(name), ledger)
+            self._look(name, service, now, report)
+            self._give_up_claims(service, now, report)
             self._wake(name, service, report)
         self._note(report, time.monotonic() - began)
         log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
@@ -198,6 +200,13 @@ class Sweep:
 
     def wait(self, job: Job, service: Service | None) -> None:
         """Leave a job alone to which no rule applies yet, such as one that changed since it was found due."""
+
+    def _give_up_claims(self, service: Service | None, now: _Now, report: SweepReport) -> None:
+        """Give up claims whose writer died before the record (J7); those of a service nobody offers wait."""
+        if service is not None:
+            until_ms = now.ms - int(self._settings.orphan_margin_seconds * 1000)
+            given_up = self._leftovers.give_up(service, until_ms, self._settings.sweep_batch)
+            report.actions += Counter(abandon=given_up)
 
     def _wake(self, name: str, service: Service | None, report: SweepReport) -> None:
         """Send a wake-up for each free slot while jobs wait; count the jobs of a service nobody offers."""

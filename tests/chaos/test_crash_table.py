@@ -19,7 +19,18 @@ from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-HARMLESS = {"checkpoint", "fence", "forget", "mismatch", "pace", "ready", "reserve", "unlist"}
+HARMLESS = {
+    "abandon",
+    "vacate",
+    "checkpoint",
+    "fence",
+    "forget",
+    "mismatch",
+    "pace",
+    "ready",
+    "reserve",
+    "unlist",
+}
 """Scripts that neither promise nor decide anything: dying after one is dying a little later."""
 SUCCEEDED, FAILED, CANCELLED = Status.SUCCEEDED, Status.FAILED, Status.CANCELLED
 LONG: dict[str, Any] = {"seconds": 20}

@@ -153,7 +153,7 @@ class Scene:
 
     def _running(self, service: str, terms: Terms, output: bool) -> Job:
         job_id = f"{service}.{next(self.numbers):032x}"
-        self.redis.zadd(keys.reserved(service), {job_id: 2**52})
+        self.redis.zadd(keys.reserved(service), {keys.place(job_id, terms.claim): 2**52})
         upfront = terms.charge is ChargePolicy.UPFRONT
         status = Status.PENDING if upfront else Status.QUEUED
         draft = Draft(status, terms, "{}", "[]", 0 if upfront else 50, 120, 60)

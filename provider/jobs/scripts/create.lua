@@ -4,15 +4,15 @@
 -- KEYS  1 job · 2 index · 3 lane · 4 due · 5 reserved · 6 slots
 -- ARGV  1 job id · 2 status (pending or queued) · 3 index base · 4 ms until the deadline, 0 = none
 --       5 ms until the payment has surely expired · 6 ms until the sweep looks · 7 concurrency
---       8… field, value pairs
+--       8 its reserved place · 9… field, value pairs
 -- Returns {1 when a worker may be idle for it, record as {field, value, …}}, also when it exists already;
--- false when its reservation is gone. When all slots are taken, whoever frees one looks into the lane.
+-- false when its reservation is over. When all slots are taken, whoever frees one looks into the lane.
 if redis.call('EXISTS', KEYS[1]) == 1 then return {1, redis.call('HGETALL', KEYS[1])} end
-if not redis.call('ZSCORE', KEYS[5], ARGV[1]) then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if tonumber(redis.call('ZSCORE', KEYS[5], ARGV[8]) or 0) <= now then return false end
 redis.call('HSET', KEYS[1], 'version', 1, 'status', ARGV[2], 'created_at_ms', now,
-  'expires_at_ms', now + ARGV[5], unpack(ARGV, 8))
+  'expires_at_ms', now + ARGV[5], unpack(ARGV, 9))
 if ARGV[4] ~= '0' then redis.call('HSET', KEYS[1], 'deadline_ms', now + ARGV[4]) end
 local idle = 1
 if ARGV[2] == 'queued' then
@@ -23,6 +23,6 @@ if ARGV[2] == 'queued' then
 end
 redis.call('ZADD', KEYS[2], ARGV[3] + now, ARGV[1])
 redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[1])
-redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('ZREM', KEYS[5], ARGV[8])
 redis.call('PUBLISH', KEYS[1], ARGV[2])
 return {idle, redis.call('HGETALL', KEYS[1])}

@@ -1,18 +1,19 @@
 #!lua
 -- Keep a place in the lane while a payment is verified, if the lane admits one more (Q2, Q3).
--- A place that the job has already is not counted against it: it is kept for longer.
+-- A place that the job has already is not counted against it: it is kept for longer. One whose time is over counts
+-- no more; the sweep drops it.
 --
 -- KEYS  1 reserved · 2 index · 3 slots · 4 pace
--- ARGV  1 job id · 2 ms the place is kept (0: only ask) · 3 max queued · 4 max wait (ms) · 5 concurrency
+-- ARGV  1 place · 2 ms the place is kept (0: only ask) · 3 max queued · 4 max wait (ms) · 5 concurrency
 --       6 average (ms) while none was measured · 7, 8 index range of pending · 9, 10 index range of queued
 -- Returns {admitted (1 or 0), places taken, expected wait in ms}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-local taken = redis.call('ZCARD', KEYS[1])
+local taken = redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
   + redis.call('ZCOUNT', KEYS[2], ARGV[7], ARGV[8])
   + redis.call('ZCOUNT', KEYS[2], ARGV[9], ARGV[10])
-if redis.call('ZSCORE', KEYS[1], ARGV[1]) then taken = taken - 1 end
+local kept_until = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if kept_until and tonumber(kept_until) > now then taken = taken - 1 end
 local concurrency = tonumber(ARGV[5])
 local average = tonumber(redis.call('HGET', KEYS[4], 'average_ms') or ARGV[6])
 local ahead = taken + redis.call('ZCARD', KEYS[3])

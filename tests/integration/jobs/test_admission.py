@@ -45,8 +45,37 @@ def test_a_place_that_a_crash_left_reserved_frees_itself(platform: Platform, nar
     for number in range(3):
         reserve(platform, narrow, number)
     pass_time(platform.store.client, 31)
-    reserve(platform, narrow, 3)
-    assert platform.store.client.zcard(keys.reserved("narrow")) == 1
+    for number in range(3, 6):
+        reserve(platform, narrow, number)
+    with pytest.raises(LaneFull):
+        reserve(platform, narrow, 6)
+
+
+def test_a_place_whose_time_is_over_gives_no_right_to_another(platform: Platform, narrow: Service) -> None:
+    """Q2: others have taken all places meanwhile."""
+    platform.store._announce("narrow")
+    reserve(platform, narrow, 0)
+    pass_time(platform.store.client, 31)
+    for number in range(1, 4):
+        reserve(platform, narrow, number)
+    with pytest.raises(LaneFull):
+        reserve(platform, narrow, 0)
+
+
+def test_a_job_is_not_written_into_a_place_whose_time_is_over(platform: Platform, narrow: Service) -> None:
+    """Q2, Q3: its call stood still, and others have taken all places meanwhile."""
+    platform.store._announce("narrow")
+
+    def fill(step: str) -> None:
+        platform.store.scripts.after = lambda name: None
+        pass_time(platform.store.client, 31)
+        for number in range(3):
+            reserve(platform, narrow, number)
+
+    platform.store.scripts.after = lambda name: fill(name) if name == "claim" else None
+    with pytest.raises(LaneFull):
+        platform.buy("narrow")
+    assert platform.lanes.load("narrow") == (0, 0)
 
 
 def test_the_same_job_keeps_its_place_for_longer(platform: Platform, narrow: Service) -> None:

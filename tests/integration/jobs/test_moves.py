@@ -90,7 +90,8 @@ def test_every_change_is_announced(platform: Platform, leased: Job) -> None:
 def test_a_job_is_written_once(platform: Platform) -> None:
     """J2: whoever comes second gets the first one's record, and takes no second place."""
     job = platform.buy()
-    platform.lanes.reserve(platform.registry.get("after"), job.id, seconds=9, most_wait_seconds=99)
+    place = keys.place(job.id, job.terms.claim)
+    platform.lanes.reserve(platform.registry.get("after"), place, seconds=9, most_wait_seconds=99)
     draft = Draft(Status.PENDING, job.terms, '{"other":1}', "[]", 0, 9, 9)
     written = platform.store.create(job.id, draft, concurrency=2)
     assert written is not None

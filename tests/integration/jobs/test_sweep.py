@@ -206,9 +206,11 @@ def test_a_delayed_retry_enters_its_lane_when_its_time_has_come(platform: Platfo
 def test_expired_reservations_are_removed(platform: Platform) -> None:
     """Row 6: a place left by a crash during verification."""
     platform.buy()
-    platform.lanes.reserve(platform.registry.get("after"), "x", seconds=30, most_wait_seconds=99)
-    swept(platform, 31)
-    platform.desk.admits(platform.registry.get("after"))
+    place = keys.place("after." + "0" * 32, "ab" * 16)
+    platform.lanes.reserve(platform.registry.get("after"), place, seconds=30, most_wait_seconds=99)
+    assert swept(platform, 89) == {}
+    assert platform.store.client.zcard(keys.reserved("after")) == 1
+    assert swept(platform, 2) == {}
     assert platform.store.client.zcard(keys.reserved("after")) == 0
 
 

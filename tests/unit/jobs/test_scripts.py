@@ -11,7 +11,7 @@ SCRIPTS = {
 }
 NEW_WORK = {"claim", "create", "reserve"}
 _CALL = re.compile(r"redis\.call\('([A-Z]+)'(?:, ([^,)]+))?")
-_WRITES = re.compile(r"'(HSET|HDEL|HINCRBY|ZADD|ZREM|DEL|SET|PUBLISH)'")
+_WRITES = re.compile(r"'(HSET|HDEL|HINCRBY|PEXPIRE|PERSIST|ZADD|ZREM|DEL|SET|PUBLISH)'")
 _REFUSES = re.compile(r"return (false|0|'\w+'|\{0)")
 
 
