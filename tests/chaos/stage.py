@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from provider.cli.worker import worker_command, worker_environment
+from provider.cli.worker import queues, worker_command, worker_environment
 from provider.jobs.models import Job, Status
 from provider.jobs.schemas import dump_job
 from provider.payments.models import PaymentPayload
@@ -102,8 +102,8 @@ class Stage(Parts):
             return [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
         if kind == "beat":
             return [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
-        services = list(SERVED) if kind == "handle" else [service.name for service in self.registry]
-        return worker_command((kind,), services, self.concurrency.get(kind, 1))
+        served = [service for service in self.registry if kind != "handle" or service.name in SERVED]
+        return worker_command((kind,), queues(kind, served), self.concurrency.get(kind, 1))
 
     def stop(self, kind: str) -> None:
         """End a process and its children as `kill -9` does."""
