@@ -12,6 +12,8 @@ class ProviderError(Exception):
 
     status = 500
     code = "internal_error"
+    for_operators = ""
+    """What an operator is told instead of the message, which is for callers."""
 
     def __init__(self, detail: str | None = None, **fields: Any) -> None:
         self.detail = detail or (type(self).__doc__ or "").strip().splitlines()[0]
@@ -233,6 +235,10 @@ class FacilitatorUnreachable(ProviderError):
 class StoreUnavailable(ProviderError):
     """The job store does not answer; send the same call again later."""
 
+    for_operators = (
+        "Redis does not answer, or refuses: see that it runs at REDIS_URL and takes commands "
+        "(`provider doctor` tells more). Nothing was decided; the command may be run again."
+    )
     status = 503
     code = "store_unavailable"
     retry_after_seconds = 5
@@ -267,6 +273,13 @@ class PlatformRefused(ProviderError):
     def __init__(self, detail: str, answered: int) -> None:
         self.answered = answered
         super().__init__(detail)
+
+
+# Operators
+
+
+class NothingToRetry(ProviderError):
+    """The job waits for nothing that could be done now."""
 
 
 # Handlers (public: raised by services)

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 import click
 
 from config.settings import Settings
+from provider.cli._commands import Commands
 from provider.jobs.connection import connect
 from provider.jobs.store import JobStore
 from provider.jobs.tokens import NAME, RemoteWorker, Tokens
 from provider.services.registry import load_registry
 
 
-@click.group("tokens")
+@click.group("tokens", cls=Commands)
 def command() -> None:
     """Create, list and revoke the tokens of remote workers.
 

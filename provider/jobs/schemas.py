@@ -38,9 +38,9 @@ def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:
         "service": job.service,
         "charge": job.charge.value,
         "status": job.status.value,
-        "createdAt": _time(job.created_at_ms),
-        "startedAt": _time(job.started_at_ms),
-        "finishedAt": _time(job.finished_at_ms),
+        "createdAt": wire_time(job.created_at_ms),
+        "startedAt": wire_time(job.started_at_ms),
+        "finishedAt": wire_time(job.finished_at_ms),
         "attempt": job.attempt,
         "queue": _place(place),
         "progress": dict(job.progress) or None,
@@ -54,7 +54,7 @@ def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:
     return known
 
 
-def _time(ms: int | None) -> str | None:
+def wire_time(ms: int | None) -> str | None:
     if ms is None:
         return None
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,15 +1,18 @@
 """What stands in each lane right now: one round trip, for descriptors, metrics and the CLI."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from provider.jobs import keys
 from provider.jobs.connection import reaching_redis
-from provider.jobs.models import INDEX_STEP, Status
+from provider.jobs.models import FINAL, INDEX_STEP, Status
 from provider.jobs.store import JobStore
 from provider.services import Service
+
+OPEN = tuple(status for status in Status if status not in FINAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,48 @@ class LaneStats:
     def depth(self) -> int:
         """Places taken (Q2)."""
         return self.jobs[Status.PENDING] + self.jobs[Status.QUEUED] + self.reserved
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """Open jobs of a service that nobody offers (Q7)."""
+
+    jobs: Mapping[Status, int]
+    """Open jobs, by status; those that have none are left out."""
+    oldest_ms: int
+    """When the first of them was claimed."""
+
+
+def count_jobs(store: JobStore, names: Iterable[str]) -> dict[str, dict[Status, int]]:
+    """Count the stored jobs of services by status, offered or not. Raises StoreUnavailable."""
+    names = list(names)
+    with reaching_redis():
+        pipe = store.client.pipeline(transaction=False)
+        for name in names:
+            for status in Status:
+                pipe.zcount(keys.index(name), *_scores(status))
+        counts = iter(pipe.execute())
+    return {name: dict(zip(Status, islice(counts, len(Status)), strict=True)) for name in names}
+
+
+def read_stranded(store: JobStore, offered: Container[str]) -> dict[str, Stranded]:
+    """Find the services with open jobs that are not offered. Raises StoreUnavailable."""
+    names = [name for name in store.service_names() if name not in offered]
+    counts = count_jobs(store, names)
+    found = {}
+    for name in names:
+        waiting = {status: counts[name][status] for status in OPEN if counts[name][status]}
+        oldest = [_oldest(store, name, status) for status in waiting]
+        if waiting:
+            found[name] = Stranded(waiting, min(filter(None, oldest), default=store.now_ms(name)))
+    return found
+
+
+def _oldest(store: JobStore, name: str, status: Status) -> int | None:
+    low, high = _scores(status)
+    with reaching_redis():
+        first = store.client.zrangebyscore(keys.index(name), low, high, start=0, num=1, withscores=True)
+    return int(first[0][1]) - low if first else None
 
 
 def read_stats(store: JobStore, services: Iterable[Service]) -> dict[str, LaneStats]:

@@ -13,36 +13,12 @@ from provider.errors import (
     PaymentUncertain,
     SettlementBegun,
 )
-from provider.jobs.models import ErrorCode, Job, Lease, Status
+from provider.jobs import keys
+from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.schemas import dump_job
 from tests.support.jobs import Platform
+from tests.support.standing import failed, produced, queued, running, settling, succeeded, uncertain
 from tests.support.timetravel import pass_time
-
-UNCLEAR = (500, {})
-
-
-def queued(platform: Platform, name: str = "after") -> Job:
-    """Buy a job and take it to its lane."""
-    job = platform.buy(name)
-    if name == "before":
-        platform.settler.settle(job.id)
-    return platform.job(job)
-
-
-def running(platform: Platform, name: str = "after") -> Job:
-    """Take a job to a worker that never comes back of its own accord."""
-    service = platform.registry.get(name)
-    lease = platform.lanes.lease(service, queued(platform, name).id, "worker", lease_seconds=30)
-    assert isinstance(lease, Lease)
-    return lease.job
-
-
-def produced(platform: Platform) -> Job:
-    """Take a job to its stored output, which waits for its payment."""
-    job = running(platform)
-    platform.outcomes.output(job, '{"a":1}', {})
-    return platform.job(job)
-
 
 # What waits is cancelled at once
 
@@ -167,30 +143,31 @@ def test_whoever_lost_the_lease_is_not_asked(platform: Platform) -> None:
     assert platform.lanes.look(job.id, "worker") is None
 
 
+# Many together
+
+
+def test_a_job_that_starts_meanwhile_is_none_of_those_that_wait(platform: Platform) -> None:
+    """R7: it was listed as queued, and runs when its turn comes; another one is gone by then."""
+    gone, starts, last = (platform.buy() for _ in range(3))
+    service = platform.registry.get("after")
+
+    def start_another(name: str) -> None:
+        platform.store.scripts.after = lambda name: None
+        platform.lanes.lease(service, starts.id, "worker", lease_seconds=30)
+        platform.store.client.delete(keys.job(gone.id))
+
+    platform.store.scripts.after = start_another
+    counts = platform.canceller.cancel_all("after", [Status.QUEUED])
+    assert counts == {"cancelled": 1, "left": 2}
+    assert platform.job(last).status is Status.CANCELLED
+    assert (platform.job(starts).status, platform.job(starts).cancel) == (Status.RUNNING, False)
+
+
 # What cannot be cancelled
 
 
 def pending(platform: Platform) -> Job:
     return platform.buy("before")
-
-
-def settling(platform: Platform) -> Job:
-    job = produced(platform)
-    platform.store.begin_settlement(job, "settler", give_up_seconds=9)
-    return job
-
-
-def uncertain(platform: Platform) -> Job:
-    platform.facilitator.settle = lambda _: UNCLEAR
-    return platform.finish(platform.buy())
-
-
-def succeeded(platform: Platform) -> Job:
-    return platform.finish(platform.buy())
-
-
-def failed(platform: Platform) -> Job:
-    return platform.finish(platform.buy("after", {"do": "raise"}))
 
 
 @pytest.mark.parametrize(

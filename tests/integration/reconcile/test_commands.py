@@ -82,3 +82,29 @@ def test_a_sweep_tells_what_it_did(scene: Scene) -> None:
     swept = answer(run(scene, "sweep", "--json"))
     assert swept["actions"] == {"expire": 1}
     assert run(scene, "sweep").stdout == "Nothing was due.\n"
+
+
+def test_a_retry_has_an_uncertain_payment_looked_up(scene: Scene) -> None:
+    """The decision is the reconciler's, recorded as ever; what is open stays open."""
+    paid, undecided = scene.claim(), scene.claim()
+    scene.land(paid.payment)
+    rpc = {"STELLAR_RPC_URLS": scene.servers[0].url}
+    told = answer(run(scene, "jobs", "retry", paid.id, "--json", **rpc))
+    assert told["done"].startswith("its payment was looked up on the chain: paid")
+    assert "nothing was recorded" not in told["done"]
+    assert scene.job(paid).status is Status.SUCCEEDED
+    assert "undecided" in run(scene, "jobs", "retry", undecided.id, **rpc).stdout
+    again = run(scene, "jobs", "retry", paid.id, **rpc)
+    assert (again.returncode, "its output is there" in again.stderr) == (1, True)
+
+
+def test_operators_are_told_that_redis_is_away_and_not_to_send_a_call_again(scene: Scene) -> None:
+    """That is for buyers. The environment is read as by every other command."""
+    claim = scene.claim()
+    found = answer(run(scene, "jobs", "list", "--json"))
+    assert [job["id"] for job in found["jobs"]] == [claim.id]
+    for command in (["sweep"], ["jobs", "show", claim.id]):
+        away = run(scene, *command, REDIS_URL="redis://127.0.0.1:9/0")
+        assert (away.returncode, "Traceback" in away.stderr, "same call" in away.stderr) == (1, False, False)
+        assert "Redis does not answer, or refuses" in away.stderr
+        assert "Connection refused" in away.stderr

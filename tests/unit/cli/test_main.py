@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from config.settings import SettingsError
 from provider import __version__
+from provider.cli._commands import told
 from provider.cli.main import LazyCommands, main
-from provider.errors import ConfigurationError, RpcUnreachable
+from provider.errors import ConfigurationError, JobNotFound, RpcUnreachable, StoreUnavailable
 
 
 @pytest.mark.parametrize("command", ["chain", "dev", "demo", "facilitator", "inspect-payment", "worker"])
@@ -19,6 +20,39 @@ def test_every_module_is_a_command(command: str) -> None:
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0
     assert result.output.startswith(f"Usage: main {command}")
+
+
+def groups() -> list[list[str]]:
+    """Name the groups of commands, the outermost by no word."""
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return [[], *([name] for name, command in found.items() if isinstance(command, click.Group))]
+
+
+@pytest.mark.parametrize("group", groups(), ids=lambda words: " ".join(words) or "provider")
+def test_a_list_of_commands_cuts_nothing_off(group: list[str]) -> None:
+    """Each has its whole first sentence, over several lines if it must."""
+    lines = CliRunner().invoke(main, [*group, "--help"]).stdout.partition("Commands:\n")[2].splitlines()
+    assert len(lines) >= 3
+    assert [line for line in lines if "..." in line or len(line) > 80] == []
+    assert lines[-1].endswith(".")
+
+
+def test_commands_of_a_group_are_found_as_those_of_the_whole() -> None:
+    """A package is a group."""
+    assert ["jobs"] in groups()
+    assert CliRunner().invoke(main, ["jobs", "no-such-command"]).exit_code == 2
+    shown = CliRunner().invoke(main, ["jobs", "cancel", "--help"])
+    assert (shown.exit_code, "--forfeit" in shown.stdout) == (0, True)
+
+
+def test_operators_are_told_what_they_can_do_about_it() -> None:
+    """Callers are told to send the call again; an error that is the same for both is told as it is."""
+    away = StoreUnavailable()
+    assert told(away).startswith("Redis does not answer")
+    away.__cause__ = ConnectionError("no route to host")
+    assert told(away).endswith("(no route to host)")
+    assert told(JobNotFound()) == JobNotFound().detail
 
 
 def test_the_version_is_told() -> None:

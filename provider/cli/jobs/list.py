@@ -1,0 +1,88 @@
+"""`provider jobs list`: a page of jobs, newest first."""
+
+import json
+from typing import Any
+
+import click
+
+from provider.cli._operator import operator
+from provider.cli._times import Since, age, now_ms
+from provider.jobs.listing import Listing, Page
+from provider.jobs.models import Job, Status
+from provider.jobs.schemas import dump_job
+
+HEADINGS = ("job", "status", "age", "error")
+
+
+@click.command("list")
+@click.option(
+    "--service", "services", multiple=True, metavar="NAME", help="Of this service; may be repeated."
+)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([status.value for status in Status]),
+    help="In this status; may be repeated.",
+)
+@click.option("--since", "since_ms", type=Since(), help="Claimed since then: 90m, 12h, 7d, or ISO 8601.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Jobs on a page.")
+@click.option("--after", default="", metavar="CURSOR", help="Go on after the page that ended with this.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    services: tuple[str, ...],
+    statuses: tuple[str, ...],
+    since_ms: int | None,
+    limit: int,
+    after: str,
+    as_json: bool,
+) -> None:
+    """List jobs, newest first, a page at a time.
+
+    What a page costs follows the jobs on it, not those stored. Services that are no longer offered are
+    listed, too. The last line says how to go on.
+    """
+    store = operator(ctx).store
+    stored = store.service_names()
+    if unknown := set(services) - set(stored):
+        raise click.BadParameter(f"no jobs of {', '.join(sorted(unknown))}; there are: {', '.join(stored)}")
+    wanted = [Status(status) for status in statuses] or list(Status)
+    try:
+        page = Listing(store).page(
+            services or stored, wanted, since_ms=since_ms or 0, limit=limit, after=after
+        )
+    except ValueError:
+        raise click.BadParameter(f"{after!r} is not what a page ended with", param_hint="--after") from None
+    click.echo(json.dumps(as_object(page))) if as_json else _show(page)
+
+
+def as_object(page: Page) -> dict[str, Any]:
+    """Spell a page as JSON."""
+    return {"jobs": [_brief(job) for job in page.jobs], "after": page.after}
+
+
+def _brief(job: Job) -> dict[str, Any]:
+    wire = dump_job(job)
+    wire.pop("output", None)
+    return wire
+
+
+def _show(page: Page) -> None:
+    """Print a line for each job; an id is never broken, since the next command needs it whole."""
+    if page.jobs:
+        rows = [HEADINGS, *(_row(job, now_ms()) for job in page.jobs)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            click.echo(
+                "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+            )
+    else:
+        click.echo("No jobs." if page.after is None else "These jobs have moved on.")
+    if page.after is not None:
+        click.echo(f"More: --after {page.after}", err=True)
+
+
+def _row(job: Job, now: int) -> tuple[str, ...]:
+    return job.id, job.status.value, age(job.created_at_ms, now), job.error or ""
