@@ -117,7 +117,7 @@ def balances_table(platform: Json, lines: list[Line], before: dict[str, int], af
     for name in ("Before", "After", "Change", "Charged above"):
         table.add_column(name, justify="right", no_wrap=True)
     charged = sum(line.charged for line in lines)
-    for name, sign, label in (("buyer", -1, "buyer"), ("pay_to", 1, "provider")):
+    for name, sign, label in (("buyer", -1, "buyer"), ("payTo", 1, "provider")):
         change = after[name] - before[name]
         amounts = (usdc(before[name]), usdc(after[name]), usdc(change), usdc(sign * charged))
         table.add_row(f"{label} {platform[name][:6]}…", *amounts)
@@ -127,7 +127,7 @@ def balances_table(platform: Json, lines: list[Line], before: dict[str, int], af
 def check_balances(lines: list[Line], before: dict[str, int], after: dict[str, int]) -> None:
     """Compare the chain with what the buyer was told. Raises DemoFailed."""
     charged = sum(line.charged for line in lines)
-    paid, earned = before["buyer"] - after["buyer"], after["pay_to"] - before["pay_to"]
+    paid, earned = before["buyer"] - after["buyer"], after["payTo"] - before["payTo"]
     if not charged == paid == earned:
         raise DemoFailed(
             f"The balances do not add up: told {usdc(charged)}, paid {usdc(paid)}, earned {usdc(earned)}."

@@ -67,12 +67,12 @@ def _hear_interrupts() -> None:
 def test_balances_that_do_not_add_up_fail_the_demo(buyer: int, pay_to: int) -> None:
     """Told, paid and earned must be one amount."""
     with pytest.raises(DemoFailed, match="do not add up"):
-        check_balances(PAID, {"buyer": 1_000_000, "pay_to": 0}, {"buyer": buyer, "pay_to": pay_to})
+        check_balances(PAID, {"buyer": 1_000_000, "payTo": 0}, {"buyer": buyer, "payTo": pay_to})
 
 
 def test_balances_that_add_up_pass() -> None:
     """The buyer's loss is the payee's gain is what was told."""
-    check_balances(PAID, {"buyer": 1_000_000, "pay_to": 5}, {"buyer": 950_000, "pay_to": 50_005})
+    check_balances(PAID, {"buyer": 1_000_000, "payTo": 5}, {"buyer": 950_000, "payTo": 50_005})
 
 
 @pytest.mark.parametrize("width", [80, 100, 116])

@@ -90,7 +90,7 @@ def _is_complete(told: dict[str, Any], file: Path) -> None:
     assert Keypair.from_secret(told["buyer_secret"]).public_key == told["buyer"]
     assert told["network"] == "stellar:testnet"
     assert told["asset"].startswith("C")
-    assert told["pay_to"].startswith("G")
+    assert told["payTo"].startswith("G")
 
 
 def _answers_everywhere(told: dict[str, Any]) -> None:

@@ -93,4 +93,4 @@ def status(platform: dict[str, Any], job: str) -> str:
 def transfers(platform: dict[str, Any]) -> list[dict[str, Any]]:
     """Read what was paid on chain."""
     state = requests.get(platform["rpc_url"] + "/admin/state", timeout=10).json()
-    return [transfer for transfer in state["transfers"] if transfer["to"] == platform["pay_to"]]
+    return [transfer for transfer in state["transfers"] if transfer["to"] == platform["payTo"]]

@@ -47,7 +47,7 @@ def url_of(platform: dict[str, Any], service: str) -> str:
 def balance(platform: dict[str, Any]) -> int:
     """What the seller holds on chain, in atomic units."""
     state = requests.get(f"{platform['rpc_url']}/admin/state", timeout=10).json()
-    return int(state["balances"].get(platform["pay_to"], 0))
+    return int(state["balances"].get(platform["payTo"], 0))
 
 
 def test_the_official_client_buys_a_job_that_is_charged_on_success(

@@ -83,7 +83,7 @@ class Stranger:
 
     def balances(self) -> dict[str, int]:
         """Ask the token contract what the buyer and the payee own, in atomic units."""
-        return {name: self._balance(self._platform[name]) for name in ("buyer", "pay_to")}
+        return {name: self._balance(self._platform[name]) for name in ("buyer", "payTo")}
 
     def _balance(self, account: str) -> int:
         platform = self._platform

@@ -141,7 +141,7 @@ class Plan:
             "operator_token": self.operator_token,
             "network": TESTNET,
             "asset": USDC[TESTNET],
-            "pay_to": self.payee.public_key,
+            "payTo": self.payee.public_key,
             "facilitator": self.facilitator.public_key,
             "buyer": self.buyer.public_key,
             "buyer_secret": self.buyer.secret,
