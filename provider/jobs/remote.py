@@ -165,6 +165,8 @@ class Gateway:
 
     def release(self, worker: RemoteWorker, job_id: str, lease: str) -> Answer:
         """Take a job back at a planned stop; the start does not count (C8)."""
+        if last := self._last_word.take(job_id, lease):
+            self._write_progress(job_id, lease, last)
         return self._leave(worker, job_id, lease, lambda held: self._outcomes.hand_back(held.job))
 
     def _end(

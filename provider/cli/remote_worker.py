@@ -1,0 +1,53 @@
+"""`provider remote-worker`: run any program for the jobs of a provider somewhere else."""
+
+import os
+import shlex
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import click
+
+from config.logging import configure_logging
+from provider.remote_worker.platform import Platform
+from provider.remote_worker.worker import Worker
+
+TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
+
+
+@click.command("remote-worker")
+@click.option("--url", required=True, help="URL of the platform.")
+@click.option(
+    "--token", required=True, envvar=TOKEN_VARIABLE, show_envvar=True,
+    help="Token of this worker. Better in the variable: other users of a machine can read arguments.",
+)  # fmt: skip
+@click.option("--services", default="", help="Services to work for, by comma. Default: all the token allows.")
+@click.option("--exec", "program", required=True, help="Command that does a job; no shell reads it.")
+@click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Jobs at once.")
+@click.option(
+    "--grace", "grace_seconds", type=click.FloatRange(min=0), default=5.0, show_default=True,
+    help="Seconds between SIGTERM and SIGKILL of a program that has to end.",
+)  # fmt: skip
+def command(
+    url: str, token: str, services: str, program: str, concurrency: int, grace_seconds: float
+) -> None:
+    """Claim jobs and have a command do each of them, until SIGTERM.
+
+    The command reads the input as JSON from its standard input and writes the output as JSON to its standard
+    output. JOB_ID, JOB_SERVICE, JOB_ATTEMPT and JOB_DEADLINE are in its environment, JOB_CONTEXT names a file
+    with what earlier attempts completed, and JOB_MESSAGES one that takes progress and checkpoints. Exit
+    status 75: it may pass, try again; 65: it would fail again; others fail too, unless the service says
+    otherwise.
+    """
+    arguments = shlex.split(program)
+    if not arguments:
+        raise click.UsageError("--exec names no command")
+    os.environ.pop(TOKEN_VARIABLE, None)  # The programs have no business with it.
+    configure_logging(os.environ.get("LOG_LEVEL", "INFO"))
+    names = [name.strip() for name in services.split(",") if name.strip()]
+    worker = Worker(
+        Platform(url, token), names, arguments, concurrency=concurrency, grace_seconds=grace_seconds
+    )
+    with ThreadPoolExecutor(1) as pool:  # A handler of signals may take no lock that its own thread holds.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: worker.stop())
+        pool.submit(worker.run).result()

@@ -1,0 +1,60 @@
+"""A program for remote workers in tests; `do` in its input says how it behaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def tell(**message: Any) -> None:
+    with Path(os.environ["JOB_MESSAGES"]).open("a") as messages:
+        messages.write(json.dumps(message) + "\n")
+
+
+def work(value: dict[str, Any], context: dict[str, Any]) -> Any:
+    match value.get("do"):
+        case "exit":
+            sys.exit(value["status"])
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "say":
+            sys.stdout.write(value["text"] * value.get("times", 1))
+            sys.stdout.flush()
+            os._exit(0)
+        case "flood":
+            for done in range(value["times"]):
+                tell(progress={"done": done + 1, "total": value["times"]})
+            time.sleep(value.get("seconds", 0))
+        case "units":
+            tell(nonsense=1)
+            tell(checkpoint={"unit": "x" * 1000})
+            tell(checkpoint={"unit": "a"})
+            tell(checkpoint={"unit": "b", "cursor": {"at": context["attempt"]}})
+            if context["attempt"] == 1:
+                sys.exit(75)
+        case "hang":  # And let nobody end it easily.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            child = subprocess.Popen(SLEEP)
+            Path(value["notes"]).write_text(f"{os.getpid()} {child.pid}")
+            time.sleep(60)
+        case "wait":
+            Path(value["notes"]).touch()
+            while not Path(value["until"]).exists():
+                time.sleep(0.02)
+        case "tidy":  # Say at the end how far it is.
+            signal.signal(signal.SIGTERM, lambda *_: (tell(checkpoint={"unit": "half"}), sys.exit(1)))
+            Path(value["notes"]).write_text(str(os.getpid()))
+            time.sleep(60)
+    names = ("JOB_ID", "JOB_SERVICE", "JOB_ATTEMPT", "JOB_DEADLINE", "PROVIDER_WORKER_TOKEN")
+    return {"context": context, "environment": {n: os.environ[n] for n in names if n in os.environ}}
+
+
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    json.dump(work(given, json.loads(Path(os.environ["JOB_CONTEXT"]).read_text())), sys.stdout)
