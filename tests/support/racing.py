@@ -29,9 +29,16 @@ def race_rounds(count: int, rounds: int, prepare: Callable[[], T], run: Callable
     line = threading.Barrier(count, action=lambda: made.append(prepare()))
 
     def keep_racing(number: int) -> None:
-        for _ in range(rounds):
-            line.wait()
-            run(made[-1], number)
+        try:
+            for _ in range(rounds):
+                line.wait()
+                run(made[-1], number)
+        except BaseException:
+            line.abort()  # Nobody waits for one who does not come.
+            raise
 
     with ThreadPoolExecutor(count) as pool:
-        list(pool.map(keep_racing, range(count)))
+        racers = [pool.submit(keep_racing, number) for number in range(count)]
+    errors = [error for racer in racers if (error := racer.exception())]
+    for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
+        raise error

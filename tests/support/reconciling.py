@@ -122,33 +122,31 @@ class Scene:
     # Claims
 
     def sign(self, payer: Keypair | None = None, **options: Any) -> PaymentPayload:
-        offer = PaymentRequirements(
-            TESTNET,
-            USDC[TESTNET],
-            options.pop("amount", PRICE),
-            options.pop("pay_to", self.seller.public_key),
-            60,
-        )
+        amount, pay_to = options.pop("amount", PRICE), options.pop("pay_to", self.seller.public_key)
+        offer = PaymentRequirements(TESTNET, USDC[TESTNET], amount, pay_to, 60)
         expiration = options.pop("expiration", self.ledger + VALID_LEDGERS)
         return signed_payment(offer, payer or self.buyer, expiration, **options)
 
     def claim(self, charge: ChargePolicy = ChargePolicy.ON_SUCCESS, **options: Any) -> Claim:
-        """Make a job whose settlement was begun and never answered.
+        """Make a job whose settlement was begun and never answered, so that nobody knows how it ended.
 
         `hint` is the hash that the facilitator named, `claim_ledger` None means that the clock was away,
         `output` False that it got lost; `service`, `token` and those of `sign` may be given, too.
         """
-        hint, output = options.pop("hint", ""), options.pop("output", True)
-        claim_ledger = options.pop("claim_ledger", self.ledger)
+        hint = options.pop("hint", "")
+        claim = self.settling(charge, **options)
+        note = {"settlement": f'{{"reason":"no_answer_in_time","transaction":"{hint}"}}'}
+        assert self.store.move(self.job(claim), Status.PAYMENT_UNCERTAIN, note)
+        return Claim(self.job(claim), claim.payment)
+
+    def settling(self, charge: ChargePolicy, *, give_up_seconds: float = 60, **options: Any) -> Claim:
+        """Make a job whose settlement was begun."""
+        output, claim_ledger = options.pop("output", True), options.pop("claim_ledger", self.ledger)
         service = options.pop("service", "after" if charge is ChargePolicy.ON_SUCCESS else "before")
         expiration = options.setdefault("expiration", self.ledger + VALID_LEDGERS)
         payment = options.pop("payment", None) or self.sign(**options)
-        terms = _terms(payment, charge, expiration, claim_ledger)
-        job = self._running(service, terms, output)
-        begun = self.store.begin_settlement(job, "settler", give_up_seconds=60)
-        assert begun is not None
-        note = {"settlement": f'{{"reason":"no_answer_in_time","transaction":"{hint}"}}'}
-        assert self.store.move(self.store.get(job.id), Status.PAYMENT_UNCERTAIN, note)
+        job = self._running(service, _terms(payment, charge, expiration, claim_ledger), output)
+        assert self.store.begin_settlement(job, "settler", give_up_seconds=give_up_seconds)
         return Claim(self.store.get(job.id), payment)
 
     def _running(self, service: str, terms: Terms, output: bool) -> Job:
