@@ -170,11 +170,14 @@ def test_nothing_is_lost_when_every_process_restarts_under_load(stage: Crowd, se
         restarts = restart_in_turn(stage, server, LOAD_SECONDS)
         ids = calling.result()
         jobs = finished(stage, ids)
+        died_by_themselves = {kind for kind in KINDS if stage.processes[kind].poll() is not None}
     assert set(restarts) == {*KINDS, "redis"}
+    assert not died_by_themselves, "they were to live through what happened to the others"
     assert len(set(ids)) == len(ids) == round(LOAD_SECONDS * CALLS_PER_SECOND)
     assert set(ids) <= {job.id for job in jobs}, "a claim was lost"
     assert sum(job.charged for job in jobs) == sum(stage.evidence().charges().values())
     told = Counter((job.service, job.status.value, job.error) for job in jobs)
+    print(f"{len(ids)} calls, restarts {dict(restarts)}, ends {dict(told)}")  # noqa: T201  Shown by -s.
     assert sum(job.status is Status.SUCCEEDED for job in jobs) >= 0.8 * len(jobs), told
     check_invariants(stage.evidence())
 
