@@ -10,6 +10,7 @@ from provider.jobs.connection import connect
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.durability import Durability
 from provider.jobs.figures import Figures
+from provider.jobs.health import refuse_eviction
 from provider.jobs.ledgercache import LedgerCache
 from provider.jobs.reconcile import Reconciler
 from provider.jobs.remote import Gateway
@@ -25,8 +26,8 @@ from tasks.dispatch import CeleryDispatcher
 
 @cache
 def store() -> JobStore:
-    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
-    limits = CheckpointLimits.of(settings)
+    timeout, limits = settings.redis_timeout_seconds, CheckpointLimits.of(settings)
+    client = connect(settings.redis_url, timeout_seconds=timeout, guard=refuse_eviction)
     return JobStore(client, retention_seconds=settings.retention_seconds, limits=limits)
 
 

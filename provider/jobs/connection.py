@@ -4,7 +4,7 @@ Nobody else chooses a client. What differs in a cluster is told here: it is conn
 used, so that a process may start while it is away, and `node_of` gives the node that holds a key.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
@@ -25,12 +25,19 @@ REDIS_ERRORS = (RedisError, RedisClusterException)
 """All that the client raises: redis-py's cluster errors are a family of their own."""
 
 
-def connect(url: str, *, timeout_seconds: float = 1.5, **options: Any) -> "Redis":
-    """Make the store's client. One reconnect after a lost connection, none after a time-out (C5)."""
+def connect(
+    url: str, *, timeout_seconds: float = 1.5, guard: Callable[[Any], None] | None = None, **options: Any
+) -> "Redis":
+    """Make the store's client. One reconnect after a lost connection, none after a time-out (C5).
+
+    `guard` looks at each new connection, and raises a RedisError when it is not to be used.
+    """
     timeouts = {"socket_timeout": timeout_seconds, "socket_connect_timeout": timeout_seconds}
     options = {"decode_responses": True, **timeouts, **options}
     if CLUSTER_SCHEME in url:
-        return cast("Redis", Cluster(url, options))
+        return cast("Redis", Cluster(url, {"redis_connect_func": guard, **options}))
+    if guard is not None:
+        options["redis_connect_func"] = lambda connection: (connection.on_connect(), guard(connection))
     retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
     return Redis.from_url(url, retry=retry, **options)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
 from provider.errors import ConfigurationError
@@ -14,6 +15,8 @@ from provider.errors import ConfigurationError
 log = structlog.get_logger()
 
 REDIS_NOT_CHECKED = "redis_not_checked"
+REDIS_EVICTS = "redis_refused_for_eviction"
+SAFE_POLICY = "noeviction"
 OLDEST_REDIS = (7, 0)
 WAITAOF_SINCE = (7, 2)
 
@@ -79,6 +82,23 @@ def refuse_unsafe_redis(client: "Redis") -> None:
         raise ConfigurationError(problems)
 
 
+def refuse_eviction(connection: Any) -> None:
+    """Let nobody use a connection to a Redis that may evict claims: it is away until that is mended (C4).
+
+    The check at the start sees neither one that was away then nor one that comes back with other settings.
+    Raises the ConnectionError of redis-py.
+    """
+    connection.send_command("INFO", "memory")
+    try:
+        told = str(connection.read_response())
+    except ResponseError:  # Forbidden here: `provider doctor` tells.
+        return
+    policy = told.partition("maxmemory_policy:")[2].split("\r")[0]
+    if policy and policy != SAFE_POLICY:
+        log.error(REDIS_EVICTS, policy=policy)
+        raise RedisConnectionError(f"maxmemory-policy {policy}")
+
+
 def _servers(client: Any) -> list[tuple[str, "Redis"]]:
     """Name the one server, or the primaries of a cluster."""
     if isinstance(client, Redis):
@@ -123,7 +143,7 @@ def _version(name: str, info: Mapping[str, Any]) -> Finding:
 def _eviction(name: str, info: Mapping[str, Any]) -> Finding:
     """Each key is somebody's money; even `volatile-*` would drop payment identifiers early."""
     policy = str(info.get("maxmemory_policy", "unknown"))
-    if policy == "noeviction":
+    if policy == SAFE_POLICY:
         return ok(f"{name} eviction", policy)
     todo = "set `maxmemory-policy noeviction`, since an evicted claim is a payment that can be used twice"
     return fail(f"{name} eviction", f"maxmemory-policy {policy}", todo)

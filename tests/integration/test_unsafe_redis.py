@@ -4,11 +4,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import requests
+from redis import Redis
 from stellar_sdk import Keypair
 
 from tests.support.gunicorn import running_gunicorn
+from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer, running_redis
 
 WEB = ["gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
@@ -53,6 +57,21 @@ def test_a_web_process_starts_while_redis_is_away() -> None:
     """C5: it answers for itself, and comes to life with Redis."""
     with running_gunicorn(environment("unix:///tmp/no-such.sock")):
         pass
+
+
+def test_a_web_process_serves_nothing_from_a_redis_that_comes_back_evicting(tmp_path: Path) -> None:
+    """C4: the check at its start could not be made, and the one it has now makes Redis as good as away."""
+    server = RedisServer(tmp_path, "--maxmemory-policy", "allkeys-lru")
+    with running_gunicorn(environment(server.url)) as url:
+        server.start()
+        try:
+            assert requests.get(f"{url}/readyz", timeout=5).status_code == 503
+            assert requests.post(f"{url}/run/qr-code", timeout=5).status_code == 503
+            with Redis.from_url(server.url) as operator:
+                operator.config_set("maxmemory-policy", "noeviction")
+            assert wait_until(lambda: requests.get(f"{url}/readyz", timeout=5).ok, 5)
+        finally:
+            server.kill()
 
 
 def test_a_worker_starts_while_redis_is_away() -> None:

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from provider.errors import ConfigurationError
+from provider.errors import ConfigurationError, StoreUnavailable
+from provider.jobs import keys
 from provider.jobs.connection import connect
-from provider.jobs.health import Finding, Level, check_redis, refuse_unsafe_redis
+from provider.jobs.health import Finding, Level, check_redis, refuse_eviction, refuse_unsafe_redis
+from provider.jobs.store import JobStore
 from tests.support.processes import wait_until
-from tests.support.redis_server import running_redis
+from tests.support.redis_cluster import running_cluster
+from tests.support.redis_server import RedisServer, running_redis
 
 
 def found(url: str) -> dict[str, Finding]:
@@ -127,3 +130,46 @@ def test_a_redis_that_is_away_refuses_nobody(redis_url: str) -> None:
     """C5: the process starts, and waits for it."""
     refuse_unsafe_redis(connect("unix:///tmp/no-such.sock"))
     refuse_unsafe_redis(connect(redis_url))
+
+
+def evicting(server: RedisServer) -> None:
+    """Start it again as a cache is run, on the same data."""
+    server.kill()
+    server.options = ("--maxmemory-policy", "volatile-lru")
+    server.start()
+
+
+def test_a_redis_that_comes_back_evicting_is_as_good_as_away(own_redis: RedisServer) -> None:
+    """C4: nothing is read or written there until its policy is mended; then nobody has to be restarted."""
+    store = JobStore(connect(own_redis.url, guard=refuse_eviction))
+    store.ping()
+    evicting(own_redis)
+    with pytest.raises(StoreUnavailable):
+        store.service_names()
+    with pytest.raises(StoreUnavailable):
+        store.get(f"after.{0:032x}")
+    with Redis.from_url(own_redis.url) as operator:
+        operator.config_set("maxmemory-policy", "noeviction")
+    assert store.service_names() == []
+
+
+def test_a_redis_that_tells_nothing_about_itself_is_used(own_redis: RedisServer) -> None:
+    """Managed offers forbid INFO; the doctor says so."""
+    with Redis.from_url(own_redis.url) as operator:
+        operator.acl_setuser("tenant", enabled=True, passwords=["+pw"], keys=["*"], categories=["+@all"])
+        operator.execute_command("ACL", "SETUSER", "tenant", "-info")
+    client = connect(own_redis.url, guard=refuse_eviction, username="tenant", password="pw")
+    JobStore(client).ping()
+
+
+def test_each_node_of_a_cluster_is_looked_at() -> None:
+    """J7: one that evicts takes its own lanes along, no others."""
+    with running_cluster() as cluster:
+        store = JobStore(connect(cluster.url, guard=refuse_eviction))
+        bad, good = (cluster.node_of(keys.due(name)) for name in ("after", "before"))
+        assert bad is not good
+        with Redis.from_url(bad.url) as operator:
+            operator.config_set("maxmemory-policy", "allkeys-random")
+        with pytest.raises(StoreUnavailable):
+            store.due("after", 1, limit=1)
+        assert store.due("before", 1, limit=1) == []
