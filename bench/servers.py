@@ -30,10 +30,8 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def process(
-    *command: str, env: dict[str, str] | None = None, ready_port: int | None = None
-) -> Iterator[None]:
-    """Run a process in a group of its own until the block ends."""
+def process(*command: str, env: dict[str, str] | None = None, ready_port: int | None = None) -> Iterator[int]:
+    """Run a process in a group of its own until the block ends; its pid."""
     log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
     child = subprocess.Popen(
         command, env={**os.environ, **(env or {})}, stdout=log, stderr=log, start_new_session=True
@@ -41,7 +39,7 @@ def process(
     try:
         if ready_port is not None:
             _wait_for(ready_port, child, log)
-        yield
+        yield child.pid
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -82,10 +80,17 @@ def facilitator(settle_seconds: float) -> Iterator[str]:
 @contextlib.contextmanager
 def web_server(app: str, env: dict[str, str]) -> Iterator[int]:
     """Run an application under gunicorn, with our settings for everybody; its port."""
+    with gunicorn(app, env) as (port, _):
+        yield port
+
+
+@contextlib.contextmanager
+def gunicorn(app: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """Run an application under gunicorn; its port, and the pid of its master."""
     port = free_port()
     command = (sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", app)
-    with process(*command, env={**env, "PORT": str(port), "WEB_PROCESSES": "1"}, ready_port=port):
-        yield port
+    with process(*command, env={**env, "PORT": str(port), "WEB_PROCESSES": "1"}, ready_port=port) as pid:
+        yield port, pid
 
 
 def settings_for(redis_url: str, facilitator_url: str) -> Settings:

@@ -26,7 +26,7 @@ WARM_UP = 20
 PAUSE_SECONDS = 0.02
 
 
-def worker(app: str, queue: str, settings: Settings) -> AbstractContextManager[None]:
+def worker(app: str, queue: str, settings: Settings) -> AbstractContextManager[int]:
     """Run a worker with one process, as the Procfile does."""
     command = [sys.executable, "-m", "celery", "-A", app, "worker", "-Q", queue, "-P", "prefork", "-c", "1"]
     command += ["--without-gossip", "--without-mingle", "-n", f"{queue}@bench", "--loglevel", "warning"]
@@ -62,11 +62,11 @@ def ours(settings: Settings) -> Callable[[], float]:
     return once
 
 
-def queue_a_job(store: JobStore, pay_to: str, number: int) -> str:
+def queue_a_job(store: JobStore, pay_to: str, number: int, service: str = "instant") -> str:
     """Store a queued job and wake nobody."""
-    job_id = f"instant.{number:032x}"
+    job_id = f"{service}.{number:032x}"
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, number, 9, None, 60)
-    store.client.zadd(keys.reserved("instant"), {keys.place(job_id, terms.claim): 2**52})
+    store.client.zadd(keys.reserved(service), {keys.place(job_id, terms.claim): 2**52})
     store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 3500, 3600, 60), concurrency=1)
     return job_id
 

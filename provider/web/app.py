@@ -13,6 +13,7 @@ from provider.jobs.lanes import Lanes
 from provider.jobs.remote import Gateway
 from provider.jobs.store import JobStore
 from provider.jobs.tokens import Tokens
+from provider.jobs.watch import Glances
 from provider.services import Registry
 from provider.web import (
     cors,
@@ -92,6 +93,7 @@ def _parts(
         room=WaitingRoom(events, hub, store, settings.web_threads),
         hub=hub,
         announcements=Announcements(lanes, tokens),
+        glances=Glances(store),
         job_news=JobNews(store, lanes, {service.name: service for service in registry}),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},

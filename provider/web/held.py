@@ -10,7 +10,7 @@ from provider.services import ChargePolicy
 from provider.web.answers import job_answer
 from provider.web.parts import parts
 from provider.web.prefer import Preference
-from provider.web.stream import held_answer
+from provider.web.stream import held_answer, may_park
 from provider.web.waiting import Due
 
 
@@ -35,6 +35,15 @@ def held(
     due = Due(job.id, applied, g.started, status_of)
     job, waited = parts().room.wait(job, done, seconds, due)
     return _answer(job, applied if waited else "", status_of)
+
+
+def looked_up(job_id: str, preference: Preference) -> Response:
+    """Answer a look-up. Of a job that is waited for no more is read than whether it is final."""
+    if may_park() and preference.wait_seconds:
+        job = parts().glances.get(job_id)
+        if not job.is_final:
+            return held(job, preference)
+    return held(parts().store.get(job_id), preference)
 
 
 def answer_what_is_due() -> Response | None:

@@ -5,13 +5,10 @@ the one subscription of `JobEvents`, and what changed is read for all who follow
 """
 
 import random
-import selectors
-import socket
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
 
 import structlog
 
@@ -19,19 +16,21 @@ from provider.errors import StoreUnavailable
 from provider.jobs.connection import REDIS_ERRORS
 from provider.jobs.events import JobEvents
 from provider.web.agenda import Agenda
+from provider.web.door import Door, has_gone
 from provider.web.guests import WAITING_CLIENTS, Guest, Thread
-from provider.web.stream import NEVER, Feed, News, Source
+from provider.web.stream import Feed, News, Source
 
 log = structlog.get_logger()
 
 SOURCE_FAILED = "stream_source_failed"
+HUB_FAILED = "stream_hub_failed"
 ROUND_SECONDS = 0.05
 """Changes are gathered for so long, so that many cost one read."""
 AGAIN_SECONDS = 1.0
+MOST_IDLE_SECONDS = 60.0
 BATCH = 250
 COME_BACK_MS = (500, 5000)
 """Clients of a stopping process come back after a time in between, not all at once."""
-READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
 class Hub:
@@ -47,6 +46,7 @@ class Hub:
         self._woken: defaultdict[str, set[str]] = defaultdict(set)
         self._stopping = False
         self._agenda = Agenda()
+        self._door = Door()
         self._round_at = 0.0
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Hub:
             self._coming.append(guest)
             if self._thread is None:
                 self._start()
-        self._ring()
+        self._door.ring()
 
     def follow(self, source: Source, feed: Feed) -> Iterator[bytes]:
         """Yield the frames of a feed to a thread that can wait for them."""
@@ -80,19 +80,14 @@ class Hub:
         finally:
             with self._lock:
                 self._going.append(guest)
-            self._ring()
+            self._door.ring()
 
     def stop(self) -> None:
         """End all streams and let all held answers go, now and from now on; clients come back elsewhere."""
         self._stopping = True
-        self._ring()
+        self._door.ring()
 
     def _start(self) -> None:
-        self._selector = selectors.DefaultSelector()
-        self._alarm, self._bell = socket.socketpair()
-        self._alarm.setblocking(False)
-        self._bell.setblocking(False)
-        self._selector.register(self._alarm, READ)
         self._events.listen(self._wake)
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
         self._thread.start()
@@ -105,32 +100,33 @@ class Hub:
             with self._lock:
                 for topic in topics:
                     self._woken[topic].add(word)
-            self._ring()
-
-    def _ring(self) -> None:
-        if self._thread is not None:
-            with suppress(BlockingIOError):
-                self._bell.send(b"\0")
+            self._door.ring()
 
     # In the hub's own thread
 
     def _run(self) -> None:
         while True:
-            for key, mask in self._selector.select(self._idle_seconds()):
-                if key.data is None:
-                    self._alarm.recv(4096)
-                elif mask & WRITE:
-                    self._flush(key.data)
-                else:
-                    self._look(key.data)
-            if time.monotonic() >= self._round_at:
-                self._round()
-                self._round_at = time.monotonic() + ROUND_SECONDS
+            try:
+                self._turn()
+            except Exception:
+                log.exception(HUB_FAILED)
+                time.sleep(ROUND_SECONDS)
 
-    def _idle_seconds(self) -> float | None:
-        busy = self._coming or self._going or self._woken
+    def _turn(self) -> None:
+        for guest, takes_more in self._door.wait(self._idle_seconds()):
+            if takes_more:
+                self._flush(guest)
+            else:
+                self._look(guest)
+        if time.monotonic() >= self._round_at:
+            self._round()
+            self._round_at = time.monotonic() + ROUND_SECONDS
+
+    def _idle_seconds(self) -> float:
+        stops = self._stopping and self._agenda.guests
+        busy = self._coming or self._going or self._woken or stops
         due = self._round_at if busy else max(self._round_at, self._agenda.next_due)
-        return None if due == NEVER else max(0.0, due - time.monotonic())
+        return min(max(0.0, due - time.monotonic()), MOST_IDLE_SECONDS)
 
     def _round(self) -> None:
         with self._lock:
@@ -153,7 +149,7 @@ class Hub:
         self._agenda.add(guest)
         if guest.sock is not None:
             guest.sock.setblocking(False)
-            self._selector.register(guest.sock, READ, guest)
+            self._door.watch(guest)
 
     def _serve(self, now: float) -> None:
         asked: defaultdict[int, list[Guest]] = defaultdict(list)
@@ -210,39 +206,21 @@ class Hub:
         if guest.is_ending and not guest.unsent:
             self._dismiss(guest)
         else:
-            self._watch(guest)
+            self._door.watch(guest)
             self._agenda.schedule(guest)
 
-    def _watch(self, guest: Guest) -> None:
-        if guest.sock is not None:
-            wanted = (0 if guest.is_deaf else READ) | (WRITE if guest.unsent else 0)
-            known = self._selector.get_map().get(guest.sock)
-            if known is not None and not wanted:
-                self._selector.unregister(guest.sock)
-            elif known is None and wanted:
-                self._selector.register(guest.sock, wanted, guest)
-            elif known is not None and known.events != wanted:
-                self._selector.modify(guest.sock, wanted, guest)
-
     def _look(self, guest: Guest) -> None:
-        """See why a client's socket can be read: it has gone, or sends more than its request."""
-        assert guest.sock is not None
-        try:
-            gone = guest.sock.recv(1, socket.MSG_PEEK) == b""
-        except OSError:
-            gone = True
-        if gone:
+        """See to a client that has gone, or sends more than its request and is not listened to any more."""
+        if has_gone(guest):
             self._dismiss(guest)
         else:
             guest.is_deaf = True
-            self._watch(guest)
+            self._door.watch(guest)
 
     def _dismiss(self, guest: Guest) -> None:
         """Give a guest back, whatever it has taken."""
         if guest not in self._agenda.guests:
             return
         self._agenda.remove(guest)
-        if guest.sock is not None:
-            with suppress(KeyError):
-                self._selector.unregister(guest.sock)
+        self._door.forget(guest)
         guest.leave()

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from provider.errors import OutputNotReady
 from provider.jobs.models import Status
 from provider.jobs.schemas import cancel_status
-from provider.web.held import held
+from provider.web.held import held, looked_up
 from provider.web.live import event_id, job_feed
 from provider.web.parts import parts
 from provider.web.prefer import parse_prefer
@@ -19,8 +19,7 @@ blueprint = Blueprint("jobs", __name__)
 @blueprint.get("/jobs/<job_id>")
 def show(job_id: str) -> Response:
     """Show the job; `Prefer: wait=N` holds the answer until it is final."""
-    job = parts().store.get(job_id)
-    return held(job, parse_prefer(request.headers.get("Prefer", "")))
+    return looked_up(job_id, parse_prefer(request.headers.get("Prefer", "")))
 
 
 @blueprint.delete("/jobs/<job_id>")
@@ -33,7 +32,7 @@ def cancel(job_id: str) -> Response:
 @blueprint.get("/jobs/<job_id>/events")
 def events(job_id: str) -> Response:
     """Stream what happens to the job, until it is final; 204 tells a client that saw the end to stay away."""
-    job = parts().store.get(job_id)
+    job = parts().glances.get(job_id)
     if job.is_final and last_event_id() == event_id(job, None):
         return Response(status=HTTPStatus.NO_CONTENT, headers={"Cache-Control": "no-store"})
     return event_stream(parts().hub, parts().job_news, job_feed(job_id, last_event_id()))

@@ -16,6 +16,7 @@ from provider.jobs.models import Job, Place, Status
 from provider.jobs.remote import Gateway
 from provider.jobs.store import JobStore
 from provider.jobs.tokens import Tokens
+from provider.jobs.watch import Glances
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
 from provider.web.announcements import Announcements
@@ -51,6 +52,7 @@ class Parts:
     room: WaitingRoom
     hub: Hub
     announcements: Announcements
+    glances: Glances
     job_news: JobNews
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]

@@ -1,0 +1,61 @@
+"""Looking at many jobs at once, for those who wait for them."""
+
+import json
+
+import pytest
+
+from provider.errors import JobNotFound, StoreUnavailable
+from provider.jobs import keys
+from provider.jobs.connection import connect
+from provider.jobs.store import JobStore
+from provider.jobs.watch import Glances, glance
+from tests.support.jobs import Platform
+from tests.support.racing import race
+from tests.support.redis_server import RedisServer
+
+UNKNOWN = "after." + "0" * 32
+
+
+def test_a_glance_shows_what_a_job_shows_and_nothing_that_is_withheld(platform: Platform) -> None:
+    """What is not read cannot be told (J14), and costs nothing."""
+    job = platform.buy(value={"word": "private"})
+    platform.runner.run_next(job.service)
+    whole = platform.store.get(job.id)
+    assert "private" in (whole.output or "")
+    seen = glance(platform.store, [job.id, UNKNOWN])[job.id]
+    assert (seen.input, seen.output, seen.payment) == ("", None, None)
+    assert (seen.version, seen.status, seen.terms) == (whole.version, whole.status, whole.terms)
+
+
+def test_an_unreadable_record_hides_no_other(platform: Platform) -> None:
+    """A thousand streams must not end for it."""
+    sound, broken = platform.buy(), platform.buy()
+    platform.store.client.hset(keys.job(broken.id), "terms", json.dumps("?"))
+    assert set(glance(platform.store, [broken.id, sound.id])) == {sound.id}
+
+
+def test_threads_that_ask_together_share_a_read(platform: Platform) -> None:
+    """Each gets its own job, over one connection."""
+    jobs = [platform.buy() for _ in range(8)]
+    store = JobStore(connect(platform.redis_url))
+    glances = Glances(store)
+    for _ in range(20):
+        found = race(16, lambda number: glances.get(jobs[number % 8].id).id)
+        assert found == [job.id for job in jobs] * 2
+    assert len(store.client.connection_pool._available_connections) == 1
+
+
+def test_what_is_not_there_is_not_found(platform: Platform) -> None:
+    """As by the store itself."""
+    for job_id in (UNKNOWN, "nonsense"):
+        with pytest.raises(JobNotFound):
+            Glances(platform.store).get(job_id)
+
+
+def test_without_redis_all_who_ask_are_told(own_redis: RedisServer) -> None:
+    """And nobody waits for the others' time-outs."""
+    glances = Glances(JobStore(connect(own_redis.url, timeout_seconds=0.2)))
+    own_redis.kill()
+
+    told = race(8, lambda _: glances.get(UNKNOWN))
+    assert {type(answer) for answer in told} == {StoreUnavailable}
