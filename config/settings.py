@@ -21,6 +21,11 @@ USDC = {
 """Contract ids of Circle's USDC, 7 decimals (Stellar asset contract of the classic asset)."""
 
 
+EXPLORERS = {
+    PUBNET: "https://stellar.expert/explorer/public/tx/{transaction}",
+    TESTNET: "https://stellar.expert/explorer/testnet/tx/{transaction}",
+}
+
 CLUSTER_SCHEME = "+cluster://"
 """Ends the scheme of a URL that lists the nodes of a Redis Cluster by comma."""
 
@@ -70,6 +75,9 @@ class Settings:
     durability_timeout_ms: int = _setting(3000, "Longest wait for Redis to confirm a write on disk (C7).")
     worker_stop_seconds: float = _setting(20.0, "Time a stopping worker gives its running jobs.")
     redis_timeout_seconds: float = _setting(1.5, "Longest wait for one Redis command (C5).")
+    explorer_url: str = _setting(
+        "", "Page of a {transaction} on a block explorer, or none. Default: stellar.expert."
+    )
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     web_threads: int = _setting(16, "Threads of one web process.")
@@ -84,6 +92,7 @@ class Settings:
         values = {f.name: _read(env, f.name, f.default) for f in fields(cls)}
         values["broker_url"] = values["broker_url"] or values["redis_url"]
         values["asset"] = values["asset"] or USDC.get(values["network"], "")
+        values["explorer_url"] = _explorer(values["explorer_url"], values["network"])
         try:
             env.seal()
         except EnvValidationError as error:
@@ -107,6 +116,11 @@ def _read(env: Env, name: str, default: Any) -> Any:
     if name in REQUIRED:
         return env.str(key, validate=check)
     return env.str(key, default, validate=check)
+
+
+def _explorer(given: str, network: str) -> str:
+    """Fill in the explorer of the network; empty when there shall be none."""
+    return "" if given == "none" else given or EXPLORERS.get(network, "")
 
 
 def _problem(variable: str, text: str) -> str:
@@ -135,6 +149,12 @@ _BROKER_URL = validate.Regexp(
 )
 
 
+_EXPLORER_URL = validate.Regexp(
+    r"$|none$|https?://[^\s{}]+\{transaction\}[^\s{}]*$",
+    error="must be none or an http:// or https:// URL with {transaction} in it",
+)
+
+
 def _are_urls(values: list[str]) -> None:
     for value in values:
         _URL(value)
@@ -149,6 +169,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "stellar_rpc_urls": _are_urls,
     "redis_url": _REDIS_URL,
     "broker_url": _BROKER_URL,
+    "explorer_url": _EXPLORER_URL,
     "network": validate.OneOf([TESTNET, PUBNET]),
     "asset": _is_contract,
     "pay_to": _is_payee,

@@ -4,13 +4,16 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response, request
 
-from provider.errors import OutputNotReady
+from provider.errors import JobNotFound, OutputNotReady
+from provider.jobs import keys
 from provider.jobs.models import Status
 from provider.jobs.schemas import cancel_status
 from provider.web.held import held, looked_up
 from provider.web.live import event_id, job_feed
+from provider.web.page import job_page, missing_page
 from provider.web.parts import parts
 from provider.web.prefer import parse_prefer
+from provider.web.problems import own_error
 from provider.web.stream import event_stream, last_event_id
 
 blueprint = Blueprint("jobs", __name__)
@@ -18,8 +21,36 @@ blueprint = Blueprint("jobs", __name__)
 
 @blueprint.get("/jobs/<job_id>")
 def show(job_id: str) -> Response:
-    """Show the job; `Prefer: wait=N` holds the answer until it is final."""
+    """Show the job, to people as a page; `Prefer: wait=N` holds the answer until it is final."""
+    if wants_page():
+        return page(job_id)
     return looked_up(job_id, parse_prefer(request.headers.get("Prefer", "")))
+
+
+def page(job_id: str) -> Response:
+    """Show the job to people; the stream of its events keeps the page up to date."""
+    job, listing = parts().store.get(job_id), parts().listings.get(keys.split(job_id)[0])
+    service = listing.service if listing else None
+    return job_page(job, parts().place(job), service, parts().settings)
+
+
+def wants_page() -> bool:
+    """Tell whether a browser asks; programs that take anything get JSON."""
+    kinds = ["application/json", "text/html"]
+    return request.method in ("GET", "HEAD") and request.accept_mimetypes.best_match(kinds) == "text/html"
+
+
+@blueprint.errorhandler(JobNotFound)
+def no_job(error: JobNotFound) -> Response:
+    """Tell people in words, programs by a problem."""
+    return missing_page(error.detail) if wants_page() else own_error(error)
+
+
+@blueprint.after_request
+def vary(response: Response) -> Response:
+    """Tell caches that an address has two forms."""
+    response.headers["Vary"] = "Accept"
+    return response
 
 
 @blueprint.delete("/jobs/<job_id>")

@@ -83,6 +83,7 @@ class Plan:
             "BROKER_URL": "",
             "NETWORK": TESTNET,
             "ASSET": USDC[TESTNET],
+            "EXPLORER_URL": "none",
             "PAY_TO": self.payee.public_key,
             "FACILITATOR_URL": self.facilitator_url,
             "FACILITATOR_API_KEY": "",

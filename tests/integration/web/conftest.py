@@ -146,9 +146,7 @@ def sell(registry: Registry, name: str, charge: str, **limits: Any) -> None:
             charge=charge,  # type: ignore[arg-type]
             handler=echo,
             input_schema=WORD,
-            output_schema={"type": "object"},
-            **example,
-            **limits,
+            **{"output_schema": {"type": "object"}, **example, **limits},
         )
     )
 
