@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from provider.errors import StoreUnavailable
 from provider.jobs.figures import Count, Durations, Family, Figures, Timing
-from provider.jobs.stats import LaneStats, read_stats
+from provider.jobs.stats import LaneStats, Stranded, read_stats, read_stranded
 from provider.jobs.store import JobStore
 from provider.services import Registry, Service
 from provider.web.guests import WAITING_CLIENTS
@@ -89,6 +89,7 @@ class StoreCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             lanes, figures = read_stats(self._store, self._services), self._figures.read()
+            stranded = read_stranded(self._store, lanes)
         except StoreUnavailable:
             yield GaugeMetricFamily("provider_store_up", "Whether Redis answered this scrape.", 0)
             return
@@ -96,6 +97,7 @@ class StoreCollector(Collector):
         yield _jobs(lanes)
         yield from _lane_gauges(lanes)
         yield _oldest_uncertain(lanes)
+        yield _stranded(stranded)
         yield from (_figure(family, values) for family, values in figures.items())
 
 
@@ -151,6 +153,14 @@ def _figure(family: Family, values: Mapping[tuple[str, ...], Any]) -> Metric:
 
 def _buckets(durations: Durations) -> list[tuple[str, int]]:
     return [("+Inf" if isinf(bound) else str(float(bound)), count) for bound, count in durations.buckets]
+
+
+def _stranded(found: Mapping[str, Stranded]) -> Metric:
+    about = "Open jobs of services that are not offered."
+    family = GaugeMetricFamily("provider_stranded_jobs", about, labels=["service"])
+    for service, stranded in found.items():
+        family.add_metric([service], sum(stranded.jobs.values()))
+    return family
 
 
 def _start_clock() -> None:

@@ -14,11 +14,13 @@ from redis.crc import key_slot
 from provider.errors import StoreUnavailable
 from provider.jobs import keys
 from provider.jobs.connection import connect, node_of
+from provider.jobs.dossier import read_dossier
 from provider.jobs.durability import Durability
 from provider.jobs.events import JobEvents
 from provider.jobs.ledgercache import LedgerCache
+from provider.jobs.listing import Listing
 from provider.jobs.models import Status
-from provider.jobs.stats import read_stats
+from provider.jobs.stats import read_stats, read_stranded
 from provider.jobs.store import JobStore
 from provider.services import ChargePolicy
 from tests.support.jobs import Platform, running_platform, service
@@ -113,6 +115,17 @@ def test_counts_come_from_all_nodes(platform: Platform) -> None:
         platform.buy(name)
     stats = read_stats(platform.store, platform.registry)
     assert [stats[name].depth for name in LANES] == [1, 1, 1]
+
+
+def test_operators_see_and_act_on_all_nodes(platform: Platform) -> None:
+    """A page merges services of several nodes; so do counts of what nobody offers."""
+    jobs = [platform.buy(name) for name in LANES]
+    page = Listing(platform.store).page(list(LANES), list(Status), limit=2)
+    rest = Listing(platform.store).page(list(LANES), list(Status), limit=2, after=page.after or "")
+    assert {job.id for job in [*page.jobs, *rest.jobs]} == {job.id for job in jobs}
+    assert read_dossier(platform.store, jobs[2].id).position == 1
+    assert set(read_stranded(platform.store, {"two"})) == {"after", "before"}
+    assert platform.canceller.cancel_all("two", [Status.QUEUED]) == {"cancelled": 1}
 
 
 def test_the_ledger_clock_and_the_place_in_a_lane(platform: Platform) -> None:

@@ -55,6 +55,15 @@ def test_retries_refusals_and_withdrawals_declare_their_keys(platform: Platform)
     assert platform.store.withdraw_settlement(unpaid.id, "me", look_seconds=1)
 
 
+def test_a_cancel_declares_its_keys(platform: Platform) -> None:
+    """Of what waits, and of what runs."""
+    service, waits, runs = platform.registry.get("after"), platform.buy(), platform.buy()
+    assert platform.canceller.cancel(waits.id).status is Status.CANCELLED
+    platform.lanes.lease(service, runs.id, "worker", lease_seconds=30)
+    assert platform.canceller.cancel(runs.id).cancel
+    assert platform.lanes.look(runs.id, "worker") is True
+
+
 def test_the_sweep_declares_its_keys(platform: Platform) -> None:
     """Down to deleting a job and its claim."""
     job = platform.finish(platform.buy())

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from provider.services import Registry
 from tests.integration.web.conftest import Shop
 from tests.support.redis_server import RedisServer
 
@@ -87,6 +88,25 @@ def test_metrics_count_jobs_and_time_requests(shop: Shop) -> None:
     assert 'provider_lane_depth{service="echo"} 1.0' in text
     assert 'provider_http_request_seconds_count{method="POST",route="/run/<name>",status="202"}' in text
     assert "provider_store_up 1.0" in text
+
+
+def test_open_jobs_of_a_service_that_is_not_offered_are_a_metric(
+    shop: Shop, make_shop: Callable[..., Shop], registry: Registry, redis_url: str
+) -> None:
+    """Q7: the process that is scraped need not know them."""
+    shop.call(), shop.call("prepaid")
+    registry._declared = [service for service in registry if service.name == "prepaid"]
+    text = make_shop(redis_url).client.get("/metrics").text
+    assert 'provider_stranded_jobs{service="echo"} 1.0' in text
+    assert 'provider_stranded_jobs{service="prepaid"}' not in text
+
+
+def test_openapi_says_how_to_cancel(shop: Shop) -> None:
+    """And that it costs nothing to ask."""
+    operation = shop.client.get("/openapi.json").json["paths"]["/jobs/{id}"]["delete"]
+    assert operation["security"] == []
+    assert operation["responses"].keys() == {"200", "202", "404", "409"}
+    assert {parameter["name"] for parameter in operation["parameters"]} == {"id", "forfeit", "Prefer"}
 
 
 def test_metrics_never_take_their_labels_from_callers(shop: Shop) -> None:
