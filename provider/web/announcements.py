@@ -14,6 +14,8 @@ from provider.web.stream import NEVER, Feed, News, frame
 
 AGAIN_SECONDS = 30.0
 """While jobs wait, they are announced so often: an announcement may be lost, and so may who heard it."""
+PEACE_SECONDS = 1.0
+"""However fast jobs come and go, a worker is told so often at most: each hearer claims."""
 WORDS = ("", Status.QUEUED.value)
 
 
@@ -24,7 +26,7 @@ class WorkerFeed(Feed):
     worker: RemoteWorker
 
     def pause_seconds(self, topic: str, word: str) -> float:
-        return 0.0 if word in WORDS else NEVER
+        return PEACE_SECONDS if word in WORDS else NEVER
 
 
 def worker_feed(worker: RemoteWorker, services: Iterable[str]) -> WorkerFeed:

@@ -2,15 +2,19 @@
 
 import threading
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from provider.jobs.models import Status
 from provider.jobs.tokens import Tokens
+from provider.payments.payload import identify_payment
+from provider.payments.schemas import load_payload
 from provider.services import Registry
-from tests.integration.web.conftest import Shop, sell
+from tests.integration.web.conftest import PAY_TO, Shop, sell
 from tests.support.farworker import FarWorker
+from tests.support.invariants import Evidence, Run, check_invariants
 from tests.support.racing import race
 from tests.support.timetravel import pass_time
 
@@ -33,12 +37,12 @@ def registry() -> Registry:
 
 
 class Ledger:
-    """What each worker got, and how many of a type were in hands at once."""
+    """What each worker got, and how many of a type were in hands beside it."""
 
     def __init__(self) -> None:
         self.got: dict[int, list[dict[str, Any]]] = {number: [] for number in range(WORKERS)}
         self.done: list[str] = []
-        self.most: Counter[str] = Counter()
+        self.runs: list[Run] = []
         self._now: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -46,12 +50,12 @@ class Ledger:
         with self._lock:
             self.got[number].append(job)
             self._now[job["service"]] += 1
-            self.most[job["service"]] = max(self.most[job["service"]], self._now[job["service"]])
+            self.runs.append(Run(job["id"], self._now[job["service"]]))
 
-    def leave(self, job: dict[str, Any]) -> None:
+    def leave(self, job: dict[str, Any], *, done: bool = True) -> None:
         with self._lock:
             self._now[job["service"]] -= 1
-            self.done.append(job["id"])
+            self.done += [job["id"]] * done
 
 
 def allowed(number: int) -> tuple[str, ...]:
@@ -78,19 +82,35 @@ def test_sixteen_workers_race_for_two_hundred_jobs_of_four_types(shop: Shop) -> 
 
     assert race(WORKERS, work) == [None] * WORKERS
     pass_time(shop.store.client, 31)
-    lost = [shop.store.get(ledger.got[number][0]["id"]) for number in range(LAZY)]
-    for job in lost:
+    lost = [ledger.got[number][0] for number in range(LAZY)]
+    for taken in lost:
+        ledger.leave(taken, done=False)
+        job = shop.store.get(taken["id"])
         assert shop.worker.outcomes.interrupted(job, shop.registry.get(job.service))
     assert race(WORKERS - LAZY, lambda number: work(number + LAZY)) == [None] * (WORKERS - LAZY)
 
-    for number in range(LAZY):
-        told = workers[number].tell(ledger.got[number][0], "complete", output={"by": "late"})
+    for number, taken in enumerate(lost):
+        told = workers[number].tell(taken, "complete", output={"by": "late"})
         assert told == {"accepted": False, "reason": "lost"}
     assert Counter(ledger.done) == Counter(jobs)
     assert all({job["service"] for job in got} <= set(allowed(n)) for n, got in ledger.got.items())
-    assert max(ledger.most.values()) <= CONCURRENCY + LAZY
-    check_records(shop, jobs, {job.id for job in lost})
+    check_records(shop, jobs, {job["id"] for job in lost})
+    check_invariants(Evidence(shop.store, shop.registry, PAY_TO, payments(shop), 2000, ledger.runs))
     assert not any(worker.claim() for worker in workers)
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What the facilitator was asked to settle."""
+
+    recipient: str
+    nonce: int
+
+
+def payments(shop: Shop) -> list[Paid]:
+    """Give all payments, as a chain would have them."""
+    asked = [body["paymentPayload"] for path, body in shop.facilitator.asked if path == "/settle"]
+    return [Paid(PAY_TO, identify_payment(load_payload(payload)).nonce) for payload in asked]
 
 
 def check_records(shop: Shop, jobs: list[str], lost: set[str]) -> None:
@@ -101,4 +121,3 @@ def check_records(shop: Shop, jobs: list[str], lost: set[str]) -> None:
         assert "late" not in (job.output or "late")
         shop.worker.settler.settle(job_id)
         assert shop.store.get(job_id).status is Status.SUCCEEDED
-    assert shop.facilitator.calls("/settle") == len(jobs)
