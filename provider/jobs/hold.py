@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from provider.jobs.lastword import Progress, Said
 from provider.jobs.models import Job
 from provider.jobs.supervisor import PROGRESS_SECONDS, End
 from provider.services import Service
@@ -63,6 +64,12 @@ class Hold:
         if self.job.moved_at_ms is None:
             return 0.0
         return PROGRESS_SECONDS - self._since(self.job.moved_at_ms)
+
+    def latest(self, kept: Said | None) -> Progress:
+        """Give the progress that was told last: what was kept back here, or what is written."""
+        if kept is None or kept.at_ms < (self.job.told_at_ms or 0):
+            return self.job.progress
+        return kept.progress
 
     def next_lease_seconds(self, usual: float) -> float:
         """How long a lease lasts that is prolonged now."""

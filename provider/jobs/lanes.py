@@ -110,16 +110,20 @@ class Lanes:
 
     def renew(
         self, job_id: str, owner: str, *, lease_seconds: float,
-        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None,
+        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None, told_at_ms: int = 0,
     ) -> tuple[int, bool] | None:  # fmt: skip
-        """Prolong a lease: (new version, cancel asked for), or None when it is lost."""
+        """Prolong a lease: (new version, cancel asked for), or None when it is lost.
+
+        Progress that comes through several processes says when it was told: what is older is not written.
+        """
         service = keys.split(job_id)[0]
         pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
         pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
+        pairs += ["told_at_ms", str(told_at_ms)] if told_at_ms else []
         answer = self._scripts(
             "renew",
             [keys.job(job_id), keys.slots(service), keys.due(service)],
-            [job_id, owner, int(lease_seconds * 1000), *pairs],
+            [job_id, owner, int(lease_seconds * 1000), told_at_ms, *pairs],
         )
         return None if answer is None else (int(answer[0]), bool(answer[1]))
 

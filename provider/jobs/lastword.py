@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from provider.errors import StoreUnavailable
@@ -11,38 +12,46 @@ from provider.errors import StoreUnavailable
 Progress = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Progress, and when it was told by Redis' clock: other processes may hear of the same job."""
+
+    progress: Progress
+    at_ms: int
+
+
 class LastWord:
     """Writes the last value of each job when its time has come. Threads share it; forks must not."""
 
-    def __init__(self, write: Callable[[str, str, Progress], object]) -> None:
+    def __init__(self, write: Callable[[str, str, Said], object]) -> None:
         self._write = write
-        self._kept: dict[str, tuple[float, str, Progress]] = {}
+        self._kept: dict[str, tuple[float, str, Said]] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def keep(self, job_id: str, owner: str, progress: Progress, seconds: float) -> None:
+    def keep(self, job_id: str, owner: str, said: Said, seconds: float) -> None:
         """Write this in `seconds`, in place of what waits for that already."""
         with self._changed:
             due = self._kept[job_id][0] if job_id in self._kept else time.monotonic() + seconds
-            self._kept[job_id] = due, owner, progress
+            self._kept[job_id] = due, owner, said
             self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="last-word", daemon=True)
                 self._thread.start()
 
-    def take(self, job_id: str, owner: str) -> Progress | None:
+    def take(self, job_id: str, owner: str) -> Said | None:
         """Give what waits to be written for this owner of a job, and write it no more."""
         with self._changed:
-            _, kept_owner, progress = self._kept.pop(job_id, (0.0, "", None))
-        return progress if kept_owner == owner else None
+            _, kept_owner, said = self._kept.pop(job_id, (0.0, "", None))
+        return said if kept_owner == owner else None
 
     def _serve(self) -> None:
         while True:
-            for job_id, (_, owner, progress) in self._due().items():
+            for job_id, (_, owner, said) in self._due().items():
                 with suppress(StoreUnavailable):  # The next value, or the end of the job, comes after it.
-                    self._write(job_id, owner, progress)
+                    self._write(job_id, owner, said)
 
-    def _due(self) -> dict[str, tuple[float, str, Progress]]:
+    def _due(self) -> dict[str, tuple[float, str, Said]]:
         """Wait until something is due, and give all that is."""
         with self._changed:
             while not (due := {i: kept for i, kept in self._kept.items() if kept[0] <= time.monotonic()}):

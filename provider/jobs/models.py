@@ -147,7 +147,9 @@ class Job:
     leased_at_ms: int | None = None
     """When the present attempt began."""
     moved_at_ms: int | None = None
-    """When a remote worker last told of progress or a checkpoint; local ones keep that to themselves."""
+    """When a remote worker's progress or checkpoint was last written; local ones keep that to themselves."""
+    told_at_ms: int | None = None
+    """When a remote worker told the progress that is written: another process may hold a later one back."""
     not_before_ms: int | None = None
     output: str | None = None
     """JSON text; withheld from everybody until the job succeeded (J14)."""

@@ -29,7 +29,7 @@ BACKOFF_SECONDS = 2.0
 """First ceiling of the wait before a transient failure is tried again; doubles each time (R6)."""
 MOST_BACKOFF_SECONDS = 300.0
 
-LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms")
+LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
 
 
 class Outcomes:

@@ -21,7 +21,7 @@ from provider.jobs.failures import Failure, judge_failure
 from provider.jobs.figures import Figures, timed
 from provider.jobs.hold import Answer, Hold
 from provider.jobs.lanes import Lanes
-from provider.jobs.lastword import LastWord, Progress
+from provider.jobs.lastword import LastWord, Progress, Said
 from provider.jobs.messages import Checkpoint, Failed, Succeeded
 from provider.jobs.models import Lease
 from provider.jobs.outcomes import Outcomes
@@ -62,7 +62,7 @@ class Gateway:
         self._endings = Endings(self._outcomes)
         self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
         self._figures = Figures(store)
-        self._last_word = LastWord(self._write_progress)
+        self._last_word = LastWord(self._write_last)
         self._served: dict[str, str] = {}
 
     # Claims
@@ -108,9 +108,9 @@ class Gateway:
         if isinstance(held, Answer):
             return held
         if (early := held.seconds_until_progress) > 0:
-            self._last_word.keep(job_id, lease, progress, early)
+            self._last_word.keep(job_id, lease, Said(progress, held.now_ms), early)
             return held.as_it_is()
-        return self._prolong(held, lease, progress, moved_at_ms=held.now_ms)
+        return self._prolong(held, lease, Said(progress, held.now_ms))
 
     def checkpoint(
         self, worker: RemoteWorker, job_id: str, lease: str, marks: Sequence[Checkpoint]
@@ -121,25 +121,27 @@ class Gateway:
             return held
         if not all(self._store.checkpoint(job_id, lease, mark.unit, mark.cursor) for mark in marks):
             return Answer.lost()
-        return self._prolong(held, lease, moved_at_ms=held.now_ms)
+        return self._prolong(held, lease, moved=True)
 
-    def _prolong(
-        self, held: Hold, lease: str, progress: Progress | None = None, *, moved_at_ms: int | None = None
-    ) -> Answer:
+    def _prolong(self, held: Hold, lease: str, said: Said | None = None, *, moved: bool = False) -> Answer:
         """Prolong a lease, unless the job is to be cancelled: then its worker has what is left of it."""
         if held.job.cancel:
             return held.as_it_is()
         seconds = held.next_lease_seconds(self._lease_seconds)
-        renewed = self._lanes.renew(
-            held.job.id, lease, lease_seconds=seconds, progress=progress, moved_at_ms=moved_at_ms
-        )
+        moved_at_ms = held.now_ms if said or moved else None
+        renewed = self._renew(held.job.id, lease, seconds, said, moved_at_ms)
         return Answer.lost() if renewed is None else held.prolonged(seconds, cancel=renewed[1])
 
-    def _write_progress(self, job_id: str, lease: str, progress: Progress) -> None:
+    def _write_last(self, job_id: str, lease: str, said: Said) -> None:
+        """Write progress that was kept back."""
         now_ms = self._store.now_ms(job_id.rpartition(".")[0])
-        self._lanes.renew(
-            job_id, lease, lease_seconds=self._lease_seconds, progress=progress, moved_at_ms=now_ms
-        )
+        self._renew(job_id, lease, self._lease_seconds, said, now_ms)
+
+    def _renew(
+        self, job_id: str, lease: str, seconds: float, said: Said | None, moved_at_ms: int | None
+    ) -> tuple[int, bool] | None:
+        told = {"progress": said.progress, "told_at_ms": said.at_ms} if said else {}
+        return self._lanes.renew(job_id, lease, lease_seconds=seconds, moved_at_ms=moved_at_ms, **told)  # type: ignore[arg-type]
 
     # Its end
 
@@ -166,19 +168,21 @@ class Gateway:
     def release(self, worker: RemoteWorker, job_id: str, lease: str) -> Answer:
         """Take a job back at a planned stop; the start does not count (C8)."""
         if last := self._last_word.take(job_id, lease):
-            self._write_progress(job_id, lease, last)
+            self._write_last(job_id, lease, last)
         return self._leave(worker, job_id, lease, lambda held: self._outcomes.hand_back(held.job))
 
     def _end(
         self, worker: RemoteWorker, job_id: str, lease: str, end: End | Succeeded | Failed,
         progress: Progress | None,
     ) -> Answer:  # fmt: skip
-        last = progress or self._last_word.take(job_id, lease)
-        return self._leave(worker, job_id, lease, lambda held: self._record(held, end, last))
+        kept = self._last_word.take(job_id, lease)
+        return self._leave(
+            worker, job_id, lease, lambda held: self._record(held, end, progress or held.latest(kept))
+        )
 
-    def _record(self, held: Hold, end: End | Succeeded | Failed, progress: Progress | None) -> bool:
+    def _record(self, held: Hold, end: End | Succeeded | Failed, progress: Progress) -> bool:
         end = End.CANCELLED if held.job.cancel else end
-        if not self._endings.record(held.service, held.job, end, progress or held.job.progress):
+        if not self._endings.record(held.service, held.job, end, progress):
             return False
         self._figures.add(timed(figures.HANDLER_SECONDS, held.seconds, held.service.name, name_of(end)))
         if isinstance(end, Succeeded):
@@ -207,7 +211,7 @@ class Gateway:
             held = Hold(service, job, self._store.now_ms(service.name))
             if (end := held.overdue) is None:
                 return held
-            if self._record(held, end, self._last_word.take(job_id, lease)):
+            if self._record(held, end, held.latest(self._last_word.take(job_id, lease))):
                 self._wake(service)
                 return Answer(False, end)
 

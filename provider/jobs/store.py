@@ -248,6 +248,7 @@ LEAVES_WHEN_FINAL = (
     "work_until_ms",
     "leased_at_ms",
     "moved_at_ms",
+    "told_at_ms",
     "not_before_ms",
     "deadline_ms",
     "settling_since_ms",

@@ -1,6 +1,7 @@
 """Remote workers through the gateway, step by step (standard §11)."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from provider.jobs import keys
 from provider.jobs.announce import AnnouncingDispatcher
 from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.remote import Gateway
 from provider.jobs.runner import Runner
 from provider.jobs.tokens import Tokens
 from provider.services import Registry
@@ -27,7 +29,7 @@ def registry() -> Registry:
     registry = Registry()
     sell(registry, "far", "on-success", remote=True, concurrency=2)
     sell(registry, "far-paid", "upfront", remote=True)
-    sell(registry, "stalls", "on-success", remote=True, stall_seconds=5, timeout_seconds=20, concurrency=9)
+    sell(registry, "stalls", "on-success", remote=True, stall_seconds=20, timeout_seconds=200, concurrency=9)
     sell(registry, "near", "on-success")
     registry.check()
     return registry
@@ -86,8 +88,8 @@ def test_a_claimed_job_carries_what_a_handler_gets(shop: Shop, bob: FarWorker) -
     told = {name: job[name] for name in ("id", "service", "input", "attempt", "cancel")}
     assert told == {"id": job_id, "service": "far", "input": {"word": "hi"}, "attempt": 1, "cancel": False}
     assert (job["completedUnits"], job["cursors"]) == ([], {})
-    assert 29 < job["leaseSeconds"] <= 30
-    assert 59 < job["budgetSeconds"] <= 60
+    assert 25 < job["leaseSeconds"] <= 30
+    assert 55 < job["budgetSeconds"] <= 60
     assert job["deadline"].endswith("Z")
     assert (record(shop, job).status, record(shop, job).owner) == (Status.RUNNING, job["lease"])
 
@@ -235,20 +237,34 @@ def test_a_renewal_prolongs_the_lease(shop: Shop, bob: FarWorker) -> None:
     told = bob.tell(job, "renew")
     assert told["accepted"]
     assert told["leaseSeconds"] == 30
-    assert 39 < told["budgetSeconds"] < 40
+    assert 30 < told["budgetSeconds"] <= 40
     lease_until = record(shop, job).lease_until_ms or 0
-    assert 29 < lease_until / 1000 - shop.store.now_ms() / 1000 <= 30
+    assert 25 < lease_until / 1000 - shop.store.now_ms() / 1000 <= 30
 
 
 def test_progress_is_written_once_a_second_and_the_last_value_always(shop: Shop, bob: FarWorker) -> None:
     """R4: whatever the worker sends."""
     job = held(shop, bob)
-    version = record(shop, job).version
+    version, began = record(shop, job).version, time.monotonic()
     for done in range(1, 51):
         assert bob.tell(job, "progress", progress={"done": done, "total": 50, "message": "at it"})["accepted"]
     assert wait_until(lambda: record(shop, job).progress.get("done") == 50, 3)
     assert record(shop, job).progress == {"done": 50, "total": 50, "message": "at it"}
-    assert record(shop, job).version - version <= 4
+    assert record(shop, job).version - version <= 2 + time.monotonic() - began
+
+
+def test_the_last_value_is_the_one_told_last_whatever_process_heard_it(shop: Shop, bob: FarWorker) -> None:
+    """R4: each web process keeps back what comes too soon, and does not know of the others."""
+    (worker,) = Tokens(shop.store).list()
+    first, second = (Gateway(shop.store, shop.registry, shop.wake_ups, shop.settings) for _ in range(2))
+    job = held(shop, bob)
+    bob.tell(job, "progress", progress={"done": 0})
+    for done, gateway in enumerate((first, second, first, second, first), start=1):
+        assert gateway.progress(worker, job["id"], job["lease"], {"done": done}).accepted
+    assert wait_until(lambda: record(shop, job).progress == {"done": 5}, 3)
+    assert not wait_until(lambda: record(shop, job).progress != {"done": 5}, 0.3)
+    assert second.complete(worker, job["id"], job["lease"], OUTPUT).accepted
+    assert record(shop, job).progress == {"done": 5}
 
 
 @pytest.mark.parametrize("last", [{}, {"progress": {"done": 9}}])
@@ -400,24 +416,24 @@ def test_a_worker_cannot_hold_a_job_beyond_its_budget(
     """R2: however faithfully it renews."""
     job = held(shop, bob)
     for _ in range(5):
-        pass_time(shop.store.client, 11)
+        pass_time(shop.store.client, 10)
         assert bob.tell(job, "renew")["accepted"]
-    assert bob.tell(job, "renew")["leaseSeconds"] < 11
-    pass_time(shop.store.client, 5)
+    assert bob.tell(job, "renew")["leaseSeconds"] <= 15
+    pass_time(shop.store.client, 10)
     assert bob.tell(job, what, **said) == {"accepted": False, "reason": "timed_out"}
     assert (record(shop, job).status, record(shop, job).error) == (Status.FAILED, ErrorCode.TIMEOUT)
 
 
 def test_a_worker_that_tells_no_progress_has_stalled(shop: Shop, bob: FarWorker) -> None:
-    """R4: `stall_seconds` of 5, from the claim or from the last progress or checkpoint."""
+    """R4: `stall_seconds` of 20, from the claim or from the last progress or checkpoint."""
     job = held(shop, bob, "stalls")
-    pass_time(shop.store.client, 4)
+    pass_time(shop.store.client, 11)
     bob.tell(job, "progress", progress={"done": 1})
-    pass_time(shop.store.client, 4)
+    pass_time(shop.store.client, 11)
     bob.tell(job, "checkpoint", checkpoints=[{"unit": "a"}])
-    pass_time(shop.store.client, 4)
+    pass_time(shop.store.client, 11)
     assert bob.tell(job, "renew")["accepted"]
-    pass_time(shop.store.client, 2)
+    pass_time(shop.store.client, 9)
     assert bob.tell(job, "renew") == {"accepted": False, "reason": "stalled"}
     assert (record(shop, job).status, record(shop, job).interruptions) == (Status.QUEUED, 1)
     again = bob.claim("stalls")
