@@ -3,6 +3,7 @@
 import socket
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 
 from celery import Celery
@@ -19,8 +20,8 @@ from provider.jobs.settler import Settler
 from provider.jobs.store import JobStore
 from provider.jobs.sweep import Sweep
 from provider.payments.facilitator import FacilitatorClient
+from provider.services import Registry
 from tasks.dispatch import CeleryDispatcher
-from tests.chaos.services import registry
 from tests.support.localnet import LocalNet
 
 LEDGER_SECONDS = 0.2
@@ -40,6 +41,8 @@ class Parts:
     home: Path
     port: int = field(default_factory=_free_port)
     broker_url: str = ""
+    services: str = "tests.chaos.services"
+    """The module that sells; its registry is what the processes load."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -58,6 +61,11 @@ class Parts:
             worker_stop_seconds=1.0,
         )
 
+    @property
+    def registry(self) -> Registry:
+        found: Registry = import_module(self.services).registry
+        return found
+
     @cached_property
     def store(self) -> JobStore:
         return JobStore(connect(self.redis_url))
@@ -65,7 +73,7 @@ class Parts:
     @cached_property
     def dispatcher(self) -> CeleryDispatcher:
         app = Celery("chaos")
-        app.conf.update(celery_config(self.settings, [service.name for service in registry]))
+        app.conf.update(celery_config(self.settings, [service.name for service in self.registry]))
         return CeleryDispatcher(app)
 
     @cached_property
@@ -83,7 +91,7 @@ class Parts:
         return LedgerClock(self.rpc, LedgerCache(self.store), ledger_seconds=LEDGER_SECONDS)
 
     def sweep(self) -> None:
-        Sweep(self.store, registry, self.settler, self.clock, self.dispatcher, self.settings).run()
+        Sweep(self.store, self.registry, self.settler, self.clock, self.dispatcher, self.settings).run()
 
     def reconcile(self) -> None:
         Reconciler(self.store, [self.rpc], self.settler, self.settings).run()

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from provider.jobs.models import Job, Status
 from provider.jobs.schemas import dump_job
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_requirements
-from provider.services import Registry
 from tests.chaos import crashing
 from tests.chaos.parts import LEDGER_SECONDS, Parts
 from tests.chaos.services import NOTES
@@ -31,8 +29,8 @@ from tests.support.timetravel import pass_time
 
 NOWHERE = "http://127.0.0.1:9"
 """A facilitator that refuses every connection."""
-SERVED = ("after", "before")
-"""Services whose handlers run; a job of `unserved` waits for ever."""
+UNSERVED = "unserved"
+"""The service whose handlers never run: its jobs wait for ever."""
 QUIET_SECONDS = 0.8
 """A job that did not change for so long waits for nobody who lives."""
 
@@ -44,8 +42,6 @@ class Stage(Parts):
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     read_unpaid: list[str] = field(default_factory=list)
     settle_facilitator: str = ""
-    services: str = "tests.chaos.services"
-    """The module that sells; its registry is what the processes load."""
     concurrency: dict[str, int] = field(default_factory=dict)
     """Jobs at once by kind of worker, where it is not one."""
 
@@ -62,11 +58,6 @@ class Stage(Parts):
                 act()
             os._exit(0)
         os.waitpid(pid, 0)
-
-    @property
-    def registry(self) -> Registry:
-        found: Registry = import_module(self.services).registry
-        return found
 
     # Processes
 
@@ -102,7 +93,7 @@ class Stage(Parts):
             return [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
         if kind == "beat":
             return [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
-        served = [service for service in self.registry if kind != "handle" or service.name in SERVED]
+        served = [service for service in self.registry if kind != "handle" or service.name != UNSERVED]
         return worker_command((kind,), queues(kind, served), self.concurrency.get(kind, 1))
 
     def stop(self, kind: str) -> None:
