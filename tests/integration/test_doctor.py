@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair
+from redis import Redis
 
 from config.settings import PUBNET, TESTNET
 from provider.chain.rpc import StellarRpc
-from provider.jobs.checkup import Queues, check_facilitator, check_payee, check_rpc
+from provider.jobs.checkup import Queues, check_facilitator, check_rpc
 from provider.jobs.health import Finding, Level
 from provider.payments.facilitator import FacilitatorClient
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.localnet import LocalNet, running_localnet
+from tests.support.redis_cluster import running_cluster
 from tests.support.timetravel import pass_time
 
 NOWHERE = "http://127.0.0.1:9"
@@ -97,6 +98,20 @@ def test_a_redis_that_is_away(clinic: Clinic) -> None:
     assert (checks["redis"]["level"], checks["queues"]["level"]) == ("fail", "skipped")
 
 
+def test_a_redis_cluster_is_checked_node_by_node(clinic: Clinic) -> None:
+    """J7, C4: each primary by its address, and only the one that evicts fails."""
+    clinic.environment["BROKER_URL"] = clinic.environment["REDIS_URL"]
+    with running_cluster() as cluster:
+        nodes = [f"redis 127.0.0.1:{port}" for port in cluster.ports]
+        checks = clinic.checks(REDIS_URL=cluster.url)
+        assert {check["level"] for check in checks.values()} == {"ok"}
+        assert set(nodes) | {f"{node} fsync" for node in nodes} <= set(checks)
+        with Redis.from_url(cluster.nodes[1].url) as operator:
+            operator.config_set("maxmemory-policy", "allkeys-lru")
+        checks = clinic.checks(REDIS_URL=cluster.url)
+    assert [name for name, check in checks.items() if check["level"] == "fail"] == [f"{nodes[1]} eviction"]
+
+
 def test_without_an_rpc_nobody_decides(clinic: Clinic) -> None:
     """Allowed, but it is told."""
     assert clinic.checks(STELLAR_RPC_URLS="")["rpc"]["level"] == "advice"
@@ -143,45 +158,6 @@ def test_an_rpc_that_lags(net: LocalNet) -> None:
 def test_an_rpc_that_is_away() -> None:
     """No traceback."""
     assert check_rpc(StellarRpc(NOWHERE), TESTNET, 0).level is Level.FAIL
-
-
-# Who is paid
-
-
-def payee(net: LocalNet, address: str, contract: str | None = None) -> dict[str, Finding]:
-    contract = contract or net.state.config.token.contract
-    found = check_payee(StellarRpc(net.chain.url), address, contract)
-    return {finding.check: finding for finding in found}
-
-
-def test_an_account_that_does_not_exist(net: LocalNet) -> None:
-    """Nobody can pay it."""
-    finding = payee(net, Keypair.random().public_key)["payTo account"]
-    assert (finding.level, "send some XLM" in finding.advice) == (Level.FAIL, True)
-
-
-def test_an_account_without_a_trustline(net: LocalNet) -> None:
-    """The chain would refuse each payment to it; the asset is named, as the operator has to trust it."""
-    poor = Keypair.random().public_key
-    net.state.fund(poor, trustline=False)
-    found = payee(net, poor)
-    assert found["payTo account"].level is Level.OK
-    assert (found["payTo trustline"].level, "USDC:GBBD47" in found["payTo trustline"].seen) == (
-        Level.FAIL,
-        True,
-    )
-
-
-def test_a_contract_needs_no_trustline(net: LocalNet) -> None:
-    """C… payees hold balances in the token itself."""
-    assert {one.level for one in payee(net, net.state.config.token.contract).values()} == {Level.SKIPPED}
-
-
-def test_a_token_that_is_not_there(net: LocalNet) -> None:
-    """ASSET names a contract of another network, perhaps."""
-    other = "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75"
-    finding = payee(net, net.seller.public_key, other)["payTo account"]
-    assert (finding.level, "ASSET" in finding.advice) == (Level.FAIL, True)
 
 
 # Queues

@@ -74,6 +74,14 @@ def test_what_an_older_redis_lacks(
     assert {check: seen[check].level for check in levels} == levels
 
 
+def test_a_file_that_cannot_be_written_fails(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis goes on answering reads then; only its answer is made up here."""
+    tell = Redis.info
+    monkeypatch.setattr(Redis, "info", lambda client: {**tell(client), "aof_last_write_status": "err"})  # type: ignore[dict-item]
+    finding = found(redis_url)["append-only file"]
+    assert (finding.level, "make room" in finding.advice) == (Level.FAIL, True)
+
+
 def test_a_redis_that_does_not_answer_is_one_failure() -> None:
     """There is nothing else to tell about it."""
     [finding] = found("unix:///tmp/no-such.sock").values()
