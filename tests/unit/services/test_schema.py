@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from provider.services import FieldProblem, Service
@@ -109,6 +109,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_no_value_makes_validation_crash(value: Any) -> None:
     for problem in CompiledSchema(INPUT).problems(value):
