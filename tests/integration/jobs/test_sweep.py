@@ -66,16 +66,6 @@ def test_a_settling_job_is_not_failed_when_its_payment_expires(platform: Platfor
     assert platform.job(job).status is Status.PAYMENT_UNCERTAIN
 
 
-@pytest.mark.parametrize("name", ["after", "before"])
-def test_a_settlement_under_way_is_left_alone_whenever_it_is_looked_at(platform: Platform, name: str) -> None:
-    """Rows 2 and 4 say "not settling": an early look at an expired payment decides nothing."""
-    job = with_output(platform) if name == "after" else platform.buy("before")
-    platform.store.begin_settlement(job, "slow", give_up_seconds=150)
-    platform.store.client.zadd(keys.due(name), {job.id: 1})
-    assert swept(platform, 16, EXPIRED) == {"wait": 1}
-    assert platform.job(job).is_settling
-
-
 def test_a_queued_job_whose_payment_expired_fails_uncharged(platform: Platform) -> None:
     """Row 2, from queued by way of running."""
     job = platform.buy()
