@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from provider.payments.payload import identify_payment
+from provider.payments.schemas import load_payload
+
 Answer = tuple[int, Any]
 """Status and JSON body."""
 
@@ -21,6 +24,14 @@ def settled(body: dict[str, Any]) -> Answer:
     """Settle every payment."""
     network = body["paymentRequirements"]["network"]
     return 200, {"success": True, "transaction": "ab" * 32, "network": network}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A payment on chain."""
+
+    recipient: str
+    nonce: int
 
 
 @dataclass
@@ -43,6 +54,11 @@ class FakeFacilitator:
 
     def calls(self, path: str) -> int:
         return sum(asked == path for asked, _ in self.asked)
+
+    def transfers(self, pay_to: str) -> list[Transfer]:
+        """Give what a chain would have, had it settled all that it was asked to."""
+        asked = [body["paymentPayload"] for path, body in self.asked if path == "/settle"]
+        return [Transfer(pay_to, identify_payment(load_payload(payload)).nonce) for payload in asked]
 
     def answer(self, path: str, body: dict[str, Any]) -> Answer:
         self.asked.append((path, body))

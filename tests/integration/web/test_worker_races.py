@@ -2,15 +2,12 @@
 
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from provider.jobs.models import Status
 from provider.jobs.tokens import Tokens
-from provider.payments.payload import identify_payment
-from provider.payments.schemas import load_payload
 from provider.services import Registry
 from tests.integration.web.conftest import PAY_TO, Shop, sell
 from tests.support.farworker import FarWorker
@@ -95,22 +92,9 @@ def test_sixteen_workers_race_for_two_hundred_jobs_of_four_types(shop: Shop) -> 
     assert Counter(ledger.done) == Counter(jobs)
     assert all({job["service"] for job in got} <= set(allowed(n)) for n, got in ledger.got.items())
     check_records(shop, jobs, {job["id"] for job in lost})
-    check_invariants(Evidence(shop.store, shop.registry, PAY_TO, payments(shop), 2000, ledger.runs))
+    transfers = shop.facilitator.transfers(PAY_TO)
+    check_invariants(Evidence(shop.store, shop.registry, PAY_TO, transfers, 2000, ledger.runs))
     assert not any(worker.claim() for worker in workers)
-
-
-@dataclass(frozen=True)
-class Paid:
-    """What the facilitator was asked to settle."""
-
-    recipient: str
-    nonce: int
-
-
-def payments(shop: Shop) -> list[Paid]:
-    """Give all payments, as a chain would have them."""
-    asked = [body["paymentPayload"] for path, body in shop.facilitator.asked if path == "/settle"]
-    return [Paid(PAY_TO, identify_payment(load_payload(payload)).nonce) for payload in asked]
 
 
 def check_records(shop: Shop, jobs: list[str], lost: set[str]) -> None:
