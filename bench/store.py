@@ -4,7 +4,6 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from bench import servers
 from bench.report import table
@@ -49,11 +48,12 @@ def move_back_and_forth(store: JobStore, job: Job) -> Callable[[], object]:
     state = itertools.cycle(((Status.RUNNING, ""), (Status.QUEUED, "lane")))
 
     def move() -> None:
-        nonlocal job
         status, enter = next(state)
         version = store.move(job, status, {"retries": 1}, enter=enter, look=60)
         assert version is not None
-        job = replace(job, version=version, status=status)
+        # In place: a copy would cost a tenth of what is measured, and no caller of ours makes one.
+        object.__setattr__(job, "version", version)
+        object.__setattr__(job, "status", status)
 
     return move
 

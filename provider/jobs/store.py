@@ -115,10 +115,11 @@ class JobStore:
             stamp, look, drop = "finished_at_ms", self._retention_seconds, (*drop, *LEAVES_WHEN_FINAL)
         when = "" if look is None else look if isinstance(look, str) else max(0, int(look * 1000))
         pairs = [text for pair in (fields or {}).items() for text in pair]
+        service = job.service
         answer = self.scripts(
             "move",
-            [keys.job(job.id), keys.index(job.service), keys.lane(job.service)]
-            + [keys.slots(job.service), keys.due(job.service), keys.work(job.id)],
+            [keys.job(job.id), keys.index(service), keys.lane(service)]
+            + [keys.slots(service), keys.due(service), keys.work(job.id)],
             [job.id, job.version, owner or "", target.value, target.code * INDEX_STEP]
             + [enter, when, stamp, len(drop), *drop, *pairs],
         )

@@ -12,7 +12,8 @@ if record[1] ~= ARGV[2] or (ARGV[3] ~= '' and record[2] ~= ARGV[3]) then return 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local first = 10 + ARGV[9]
-redis.call('HSET', KEYS[1], 'status', ARGV[4], unpack(ARGV, first))
+local version = ARGV[2] + 1
+redis.call('HSET', KEYS[1], 'status', ARGV[4], 'version', version, unpack(ARGV, first))
 if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], ARGV[8], now) end
 if first > 10 then redis.call('HDEL', KEYS[1], unpack(ARGV, 10, first - 1)) end
 if ARGV[6] == 'lane' then
@@ -23,10 +24,9 @@ else
   redis.call('ZREM', KEYS[3], ARGV[1])
 end
 if ARGV[6] ~= 'slot' then redis.call('ZREM', KEYS[4], ARGV[1]) end
-redis.call('ZREM', KEYS[5], ARGV[1])
 if ARGV[8] ~= '' or redis.call('HEXISTS', KEYS[1], 'output') == 1 then redis.call('UNLINK', KEYS[6]) end
 local look = ARGV[7] == 'deadline' and (record[5] or '') or ARGV[7] ~= '' and now + ARGV[7] or ''
-if look ~= '' then redis.call('ZADD', KEYS[5], look, ARGV[1]) end
+if look == '' then redis.call('ZREM', KEYS[5], ARGV[1]) else redis.call('ZADD', KEYS[5], look, ARGV[1]) end
 redis.call('ZADD', KEYS[2], ARGV[5] + record[3], ARGV[1])
 redis.call('PUBLISH', KEYS[1], ARGV[4])
-return redis.call('HINCRBY', KEYS[1], 'version', 1)
+return version
