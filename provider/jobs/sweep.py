@@ -7,6 +7,7 @@ is a compare-and-set like any other, so any number of sweeps may run at once.
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import structlog
@@ -33,6 +34,8 @@ SWEPT = "swept"
 STRANDED = "jobs_stranded"
 NO_ANSWER = "no_answer_in_time"
 LOOK_FAILED = "sweep_look_failed"
+LOOKS_AT_ONCE = 4
+"""Redis syncs its file once for all that came together. More would cost more connections."""
 
 
 @dataclass(slots=True)
@@ -130,10 +133,10 @@ class Sweep:
         report.actions += Counter(clear=len(cleared))
         stay = [job.id for job, action in looks if action in (self.wait, self.settle_again)]
         self._store.look_later(name, [*stay, *unread.difference(cleared)], self._settings.sweep_seconds)
-        for job, action in looks:
-            report.actions[self._take(action, job, service)] += 1
+        with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:  # The first error drops what has not begun.
+            report.actions.update(pool.map(lambda look: self._take(service, *look), looks))
 
-    def _take(self, action: Action, job: Job, service: Service | None) -> str:
+    def _take(self, service: Service | None, job: Job, action: Action) -> str:
         """Take an action; one job with which it fails must not keep the sweep from all others."""
         try:
             action(job, service)

@@ -1,10 +1,12 @@
 """The sweep beside others: what it costs, and that any number may run at once (§9)."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from provider.errors import StoreUnavailable
 from provider.jobs import keys
 from provider.jobs.models import Job, Lease, Status
 from provider.jobs.sweep import Sweep
@@ -73,7 +75,8 @@ def test_a_run_looks_at_so_many_jobs_and_the_next_takes_the_rest(platform: Platf
     pass_time(platform.store.client, 16)
     for seen in (5, 10, 12):
         platform.sweep.run()
-        assert platform.wakeups.settled[JOBS:] == [job.id for job in jobs[:seen]]
+        assert set(platform.wakeups.settled[JOBS:]) == {job.id for job in jobs[:seen]}
+        assert len(platform.wakeups.settled[JOBS:]) == seen
 
 
 def test_a_job_for_which_nothing_is_to_be_done_does_not_block_the_batch(platform: Platform) -> None:
@@ -151,3 +154,24 @@ def commands(platform: Platform) -> int:
     return sum(
         of["calls"] for name, of in stats.items() if name not in ("cmdstat_info", "cmdstat_config|resetstat")
     )
+
+
+def test_redis_going_away_ends_the_sweep_at_once_and_the_next_one_does_the_rest(platform: Platform) -> None:
+    """C5: some jobs are looked at together; each runs into a time-out, so those not begun are dropped."""
+    jobs = [platform.buy("before") for _ in range(40)]
+    pass_time(platform.store.client, 700)
+    begun: list[str] = []
+
+    def go_away(step: str) -> None:
+        begun.append(step)
+        time.sleep(0.05)
+        raise StoreUnavailable
+
+    platform.store.scripts.after = go_away
+    with pytest.raises(StoreUnavailable):
+        platform.sweep.run()
+    assert len(begun) < len(jobs)
+    platform.store.scripts.after = lambda step: None
+    platform.sweep.run()
+    assert {platform.job(job).status for job in jobs} == {Status.FAILED}
+    assert platform.sweep.run().actions == {}
