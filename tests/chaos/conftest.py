@@ -25,9 +25,5 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with running_redis() as server, running_localnet(ledger_seconds=LEDGER_SECONDS) as net:
         net.state.close(2000)  # So that the seconds of a ledger can be measured.
         stage = Stage(server.url, net, home)
-        try:
-            all_up(stage)
+        with all_up(stage):
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)

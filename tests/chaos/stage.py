@@ -208,15 +208,20 @@ class Stage(Parts):
         return Evidence(self.store, self.registry, pay_to, transfers, latest, runs, self.read_unpaid)
 
 
-def all_up(stage: Stage, kinds: Sequence[str] = ("web", "handle", "settle")) -> None:
-    """Start processes of these kinds, and wait for the one that serves."""
-    for kind in kinds:
-        stage.start(kind)
-    url = stage.settings.public_url + "/healthz"
+@contextlib.contextmanager
+def all_up(stage: Stage, kinds: Sequence[str] = ("web", "handle", "settle")) -> Iterator[None]:
+    """Run processes of these kinds, waiting for the one that serves; end whatever runs afterwards."""
+    try:
+        for kind in kinds:
+            stage.start(kind)
+        assert wait_until(lambda: _answers(stage), 30), (stage.home / "web.log").read_text()
+        yield
+    finally:
+        for kind in list(stage.processes):
+            stage.stop(kind)
 
-    def answers() -> bool:
-        with contextlib.suppress(requests.RequestException):
-            return requests.get(url, timeout=2).ok
-        return False
 
-    assert wait_until(answers, 30), (stage.home / "web.log").read_text()
+def _answers(stage: Stage) -> bool:
+    with contextlib.suppress(requests.RequestException):
+        return requests.get(stage.settings.public_url + "/healthz", timeout=2).ok
+    return False

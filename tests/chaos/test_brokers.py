@@ -59,12 +59,8 @@ def stage(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with running_redis() as server, running_localnet(ledger_seconds=LEDGER_SECONDS) as net:
         net.state.close(2000)
         stage = Swept(server.url, net, home, broker_url=broker.url)
-        try:
-            all_up(stage)
+        with all_up(stage):
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)
 
 
 def done(stage: Stage, job_id: str) -> Job:

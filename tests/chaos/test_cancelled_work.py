@@ -27,12 +27,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         net.state.close(2000)
         stage = Stage(server.url, net, home)
         stage.settings = replace(stage.settings, lease_seconds=LEASE_SECONDS)  # type: ignore[misc]
-        try:
-            all_up(stage)
+        with all_up(stage):
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)
 
 
 @pytest.mark.parametrize(("service", "charges"), [("after", 0), ("before", 1)])

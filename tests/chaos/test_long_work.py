@@ -30,12 +30,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         net.state.close(2000)
         home = tmp_path_factory.mktemp("simulation")
         stage = Stage(server.url, net, home, services="tests.chaos.simulation")
-        try:
-            all_up(stage)
+        with all_up(stage):
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)
 
 
 def test_a_simulation_that_is_killed_five_times_gives_the_same_numbers(stage: Stage) -> None:

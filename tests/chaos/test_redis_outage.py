@@ -38,12 +38,8 @@ def stage(server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with running_localnet(ledger_seconds=LEDGER_SECONDS) as net:
         net.state.close(2000)
         stage = Stage(server.url, net, tmp_path_factory.mktemp("outage"))
-        try:
-            all_up(stage)
+        with all_up(stage):
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)
 
 
 @contextmanager

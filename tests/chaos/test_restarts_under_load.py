@@ -98,13 +98,9 @@ def stage(server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         workers = {"handle": 6, "settle": 8, "maintenance": 2}
         home = tmp_path_factory.mktemp("load")
         stage = Crowd(server.url, net, home, services="tests.chaos.busy", concurrency=workers)
-        try:
-            all_up(stage, KINDS)
+        with all_up(stage, KINDS):
             finished(stage, [stage.call(service) for service in stage.offers])
             yield stage
-        finally:
-            for kind in list(stage.processes):
-                stage.stop(kind)
 
 
 def keep_calling(stage: Crowd, seconds: float) -> list[str]:
