@@ -5,8 +5,9 @@ from functools import cached_property
 
 from provider.jobs.lastword import Progress, Said
 from provider.jobs.models import Job
-from provider.jobs.supervisor import PROGRESS_SECONDS, End
+from provider.jobs.supervisor import End
 from provider.services import Service
+from provider.services.progress import PROGRESS_SECONDS
 
 OVERTIME_SECONDS = 5.0
 """No lease ends later than this after the budget: then the slot is free (R2)."""

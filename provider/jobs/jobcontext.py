@@ -18,10 +18,7 @@ from provider.errors import CheckpointRefused, NotThisProcess
 from provider.jobs.messages import Checkpoint, Message, Order, Stored
 from provider.jobs.pipe import Outlet
 from provider.services.checkpoints import Checkpoints
-from provider.services.progress import Progress
-
-PROGRESS_SECONDS = 1.0
-"""A handler may tell its progress as often as it likes; the worker hears it this often (R4)."""
+from provider.services.progress import PROGRESS_SECONDS, Progress
 
 Answers = SimpleQueue[Stored | None]
 """The worker's answers to checkpoints, in order; None wakes whoever waits for one that will not come."""

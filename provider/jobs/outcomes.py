@@ -12,7 +12,7 @@ from config.settings import Settings
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.lanes import Lanes
 from provider.jobs.models import ErrorCode, Job, Status
-from provider.jobs.store import JobStore
+from provider.jobs.store import LEASE, JobStore
 from provider.services import ChargePolicy, Service
 
 log = structlog.get_logger()
@@ -28,8 +28,6 @@ CANCELLED = "job_cancelled"
 BACKOFF_SECONDS = 2.0
 """First ceiling of the wait before a transient failure is tried again; doubles each time (R6)."""
 MOST_BACKOFF_SECONDS = 300.0
-
-LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
 
 
 class Outcomes:

@@ -241,19 +241,9 @@ class JobStore:
             return bool(self.client.exists(keys.work(job_id)))
 
 
-LEAVES_WHEN_FINAL = (
-    "payment",
-    "owner",
-    "settler",
-    "lease_until_ms",
-    "work_until_ms",
-    "leased_at_ms",
-    "moved_at_ms",
-    "told_at_ms",
-    "not_before_ms",
-    "deadline_ms",
-    "settling_since_ms",
-    "place",
-    "cancel",
-)
+LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
+"""Fields of a job whose handler runs."""
+PAYMENT = ("payment", "settler", "settling_since_ms", "deadline_ms")
+TURN = ("place", "not_before_ms", "cancel")
+LEAVES_WHEN_FINAL = (*LEASE, *PAYMENT, *TURN)
 """Fields a finished record no longer needs."""

@@ -16,14 +16,12 @@ from provider.jobs.models import Job, Lease
 from provider.jobs.pipe import Inlet
 from provider.jobs.process import HandlerProcess
 from provider.jobs.store import JobStore
-from provider.services.progress import Progress
+from provider.services.progress import PROGRESS_SECONDS, Progress
 
 log = structlog.get_logger()
 
 STOP_GRACE_SECONDS = 1.0
 """Time a handler has to clean up between the word to stop and SIGKILL."""
-PROGRESS_SECONDS = 1.0
-"""Progress is written at most this often (R4)."""
 LOOK_SECONDS = 1.0
 """A cancel, and the loss of a lease, are seen within this time (R7): one read, which costs no fsync."""
 

@@ -8,6 +8,8 @@ from typing import Any
 from provider.errors import InvalidProgress
 from provider.services.problems import shortened
 
+PROGRESS_SECONDS = 1.0
+"""Progress is passed on and written at most this often, and the last value always (R4)."""
 MOST = 2**53
 """Beyond it a JSON number is not exact for everybody."""
 

@@ -84,6 +84,14 @@ def checkpoint_in_a_child(value: Value, context: Context) -> Value:
     return {}
 
 
+def tell_context(value: Value, context: Context) -> Value:
+    """Tell what the context says, and change the input."""
+    context.logger.info("a_line_of_the_handler", row=7)
+    value["more"].append("of the handler")
+    facts = {"job_id": context.job_id, "attempt": context.attempt, "deadline": context.deadline}
+    return {**facts, "cancelled": context.cancelled.is_set(), "input": value}
+
+
 def note_each_unit(value: Value, context: Context) -> Value:
     """Note down each unit once it is completed."""
     for number in range(value.get("units", 3)):
@@ -235,7 +243,7 @@ HANDLERS: dict[str, Callable[[Value, Context], Any]] = {
     for handler in (flood, hold_the_gil, wait_in_a_child, wait_to_be_told, odd_cursor, odd_progress)
     + (many_threads, leave_a_thread, units, half_way, slow, quick, leave_a_stopped_process)
     + (tell_in_turn, tell_often, try_to, checkpoint_in_a_child, checkpoints_of_threads)
-    + (note_each_unit, checkpoint_and_end)
+    + (tell_context, note_each_unit, checkpoint_and_end)
     + (fork, leave_a_child, leave, interrupt, use_processes, die_before_a_child)
 }
 

@@ -82,6 +82,27 @@ def limits(platform: Platform) -> CheckpointLimits:
     return CheckpointLimits.of(platform.settings)
 
 
+def test_a_handler_gets_a_copy_of_its_input_and_its_job(platform: Platform) -> None:
+    """R3: id, attempt, deadline by this machine's clock, and nothing that another attempt would not get."""
+    platform.registry.add(service("brief", handler=misbehave, charge="upfront", timeout_seconds=20))
+    job = platform.buy("brief", {"do": "tell_context", "more": []})
+    platform.settler.settle(job.id)
+    began = time.time()
+    platform.runner.run_next("brief")
+    told = output(platform.job(job))
+    assert (told["job_id"], told["attempt"], told["cancelled"]) == (job.id, 1, False)
+    assert began + 19 < told["deadline"] < time.time() + 20
+    assert told["input"]["more"] == ["of the handler"]
+    assert json.loads(platform.job(job).input)["more"] == []
+
+
+def test_what_a_handler_logs_carries_its_job(platform: Platform, capfd: pytest.CaptureFixture[str]) -> None:
+    """R3: whoever reads the log finds the job."""
+    job = run(platform, "tell_context", more=[])
+    lines = "".join(capfd.readouterr()).splitlines()
+    assert [job.id in line for line in lines if "a_line_of_the_handler" in line] == [True]
+
+
 def test_the_local_context_answers_as_the_real_one(platform: Platform) -> None:
     """Issue: a handler's unit test sees the same errors, word for word, and the same units and cursors."""
     local = try_odd_calls({}, LocalContext(limits=limits(platform)))
