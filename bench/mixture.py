@@ -87,9 +87,9 @@ class Due:
         self._store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
         window = 0 if upfront else 3590
         draft = Draft(status, terms, '{"text":"x"}', "[]", window, 3660, 60)
-        created = self._store.create(job_id, draft, concurrency=64)
+        created = self._store.create(job_id, draft)
         assert created is not None
-        return created[0]
+        return created.job
 
     def _running(self, fields: dict[str, str]) -> Job:
         job = self._claimed(Status.QUEUED)

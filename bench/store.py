@@ -38,9 +38,9 @@ def new_job(store: JobStore, pay_to: str) -> Job:
     job_id = f"echo.{1:032x}"
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, 1, 9, None, 60)
     store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
-    created = store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 50, 120, 60), concurrency=1)
+    created = store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 50, 120, 60))
     assert created is not None
-    return created[0]
+    return created.job
 
 
 def move_back_and_forth(store: JobStore, job: Job) -> Callable[[], object]:

@@ -67,7 +67,7 @@ def queue_a_job(store: JobStore, pay_to: str, number: int, service: str = "insta
     job_id = f"{service}.{number:032x}"
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, number, 9, None, 60)
     store.client.zadd(keys.reserved(service), {keys.place(job_id, terms.claim): 2**52})
-    store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 3500, 3600, 60), concurrency=1)
+    store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 3500, 3600, 60))
     return job_id
 
 

@@ -8,6 +8,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from config.settings import Settings
@@ -17,8 +18,8 @@ from provider.jobs import fit, keys
 from provider.jobs.claimkeys import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.drafts import draft_of
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import Draft, Job, Status
+from provider.jobs.lanes import Lanes, place_of
+from provider.jobs.models import Draft, Job, Status, Written
 from provider.jobs.store import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
@@ -143,7 +144,7 @@ class ClaimDesk:
         job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
         place = keys.place(job_id, purchase.digest)
         window = self._window(service, checked, now, read_at)
-        self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
+        average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
         try:
             self._verify(purchase.payload, offer)
             self._bind_identifier(purchase)
@@ -159,7 +160,7 @@ class ClaimDesk:
             window_seconds=self._window(service, checked, now, read_at),
             settings=self._settings,
         )
-        return self._record(purchase, value, job_id, draft)
+        return self._record(purchase, value, job_id, draft, average)
 
     def _check(
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
@@ -193,7 +194,9 @@ class ClaimDesk:
             if not self._claims.bind_identifier(purchase.identifier, purchase.digest, seconds=seconds):
                 raise IdentifierMismatch
 
-    def _record(self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft) -> Job:
+    def _record(
+        self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
+    ) -> Job:
         """Take the claim key, then write the record; whoever comes second gets the first one's job.
 
         From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
@@ -207,21 +210,25 @@ class ClaimDesk:
                 if job := self._replay(purchase, taken, lambda: value):
                     return job
                 job_id = taken.job
-            elif written := self._store.create(job_id, draft, concurrency=service.concurrency):
-                return self._wake(*written)
+            elif written := self._store.create(job_id, draft):
+                return self._wake(service, written, average_seconds)
             else:
                 place = keys.place(job_id, purchase.digest)
-                self._reserve(service, place, seconds=self._settings.reservation_seconds)
+                seconds = self._settings.reservation_seconds
+                average_seconds = self._reserve(service, place, seconds=seconds)
 
-    def _wake(self, job: Job, worker_idle: bool) -> Job:
-        """Wake who is next to act on a new job."""
+    def _wake(self, service: Service, written: Written, average_seconds: float) -> Job:
+        """Wake who is next to act on a new job; whoever frees a slot looks into the lane by himself (Q6)."""
+        job = written.job
         if job.status is Status.PENDING:
             self._dispatcher.settle(job.id)
-        elif job.status is Status.QUEUED and worker_idle:
+        elif job.status is Status.QUEUED and (written.ahead or 0) + written.busy < service.concurrency:
             self._dispatcher.handle(job.id)
-        return job
+        if written.ahead is None:
+            return job
+        return replace(job, stands=place_of(written.ahead, written.busy, average_seconds, service))
 
-    def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> None:
+    def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> float:
         """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
         most_wait = fit.most_wait_seconds(service, self._settings.settle_margin_seconds, window)
-        self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait)
+        return self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait)

@@ -20,7 +20,7 @@ def _range(status: Status) -> tuple[int, str]:
     return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
 
 
-def _place(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
+def place_of(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
     ahead = max(0, rank + busy - service.concurrency + 1)
     return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
 
@@ -34,10 +34,13 @@ class Lanes:
 
     # Admission
 
-    def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> None:
-        """Keep a place (`keys.place`) in the lane; with `seconds=0` only ask for one. Raises LaneFull."""
+    def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> float:
+        """Keep a place (`keys.place`) in the lane; with `seconds=0` only ask for one. Raises LaneFull.
+
+        Returns the average duration of a job in seconds.
+        """
         average_ms = int(service.seed_seconds * 1000)
-        admitted, _, wait_ms = self._scripts(
+        admitted, _, wait_ms, measured_ms = self._scripts(
             "reserve",
             [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
             + [keys.pace(service.name)],
@@ -47,6 +50,7 @@ class Lanes:
         if not admitted:
             retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)
             raise LaneFull(retry_after_seconds=max(1, -(-retry_ms // 1000)))
+        return int(measured_ms) / 1000
 
     def release(self, service: Service, place: str) -> None:
         """Free a reserved place that led to no claim."""
@@ -82,7 +86,7 @@ class Lanes:
             busy, average, *ranks = pipe.execute()
         average_seconds = float(average) / 1000 if average else service.seed_seconds
         found = zip(job_ids, ranks, strict=True)
-        return {i: _place(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
+        return {i: place_of(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
 
     def expected_seconds(self, service: Service) -> float:
         """Tell how long a job of this service is taken to run: the average, within its budget (Q2)."""

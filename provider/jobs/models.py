@@ -165,6 +165,8 @@ class Job:
     progress: Mapping[str, Any] = field(default_factory=dict)
     cancel: bool = False
     """A cancel was asked for while the handler ran."""
+    stands: "Place | None" = field(default=None, compare=False)
+    """Where it stands in its lane, if that was read together with the record; never stored."""
 
     @property
     def service(self) -> str:
@@ -212,6 +214,15 @@ class Place:
     position: int
     """1 is next."""
     estimated_start_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A job that was just written, or had been; in a lane it is behind `ahead` others while `busy` run."""
+
+    job: Job
+    ahead: int | None = None
+    busy: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from redis import Redis
 from provider.errors import JobNotFound
 from provider.jobs import keys
 from provider.jobs.connection import node_of, reaching_redis
-from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status
+from provider.jobs.models import FINAL, INDEX_STEP, MOVES, Draft, Job, Status, Written
 from provider.jobs.record import job_from_hash, readable
 from provider.jobs.scripting import Scripts
 from provider.services.checkpoints import DEFAULT_LIMITS, CheckpointLimits
@@ -64,11 +64,8 @@ class JobStore:
 
     # Records
 
-    def create(self, job_id: str, draft: Draft, *, concurrency: int) -> tuple[Job, bool] | None:
-        """Write a job in place of its reservation, or give the one that was; None without a reservation.
-
-        The second value tells whether a worker may be idle and has to be woken.
-        """
+    def create(self, job_id: str, draft: Draft) -> Written | None:
+        """Write a job in place of its reservation, or give the one that was; None without a reservation."""
         service = keys.split(job_id)[0]
         self._announce(service)
         answer = self.scripts(
@@ -76,11 +73,11 @@ class JobStore:
             [keys.job(job_id), keys.index(service), keys.lane(service), keys.due(service)]
             + [keys.reserved(service), keys.slots(service)],
             [job_id, draft.status.value, draft.status.code * INDEX_STEP, int(draft.window_seconds * 1000)]
-            + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000), concurrency]
+            + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000)]
             + [keys.place(job_id, draft.terms.claim)]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
-        return (job_from_flat(job_id, answer[1]), bool(answer[0])) if answer else None
+        return Written(job_from_flat(job_id, answer[0]), *answer[1:]) if answer else None
 
     def _announce(self, service: str) -> None:
         """List the service once per process, before its first job, so that stranded jobs are found (Q7)."""

@@ -74,7 +74,7 @@ class Parts:
         listing = self.listings.get(job.service)
         if listing is None or job.status is not Status.QUEUED:
             return None
-        return self.lanes.place(job, listing.service)
+        return job.stands or self.lanes.place(job, listing.service)
 
 
 def list_services(registry: Registry, desk: ClaimDesk, public_url: str) -> Mapping[str, Listing]:

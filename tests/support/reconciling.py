@@ -155,9 +155,9 @@ class Scene:
         upfront = terms.charge is ChargePolicy.UPFRONT
         status = Status.PENDING if upfront else Status.QUEUED
         draft = Draft(status, terms, "{}", "[]", 0 if upfront else 50, 120, 60)
-        created = self.store.create(job_id, draft, concurrency=1)
+        created = self.store.create(job_id, draft)
         assert created is not None
-        job = created[0]
+        job = created.job
         if upfront:
             return job
         self.store.move(job, Status.RUNNING, {"output": '{"a":1}'} if output else {})

@@ -6,7 +6,7 @@
 -- KEYS  1 reserved · 2 index · 3 slots · 4 pace
 -- ARGV  1 place · 2 ms the place is kept (0: only ask) · 3 max queued · 4 max wait (ms) · 5 concurrency
 --       6 average (ms) while none was measured · 7, 8 index range of pending · 9, 10 index range of queued
--- Returns {admitted (1 or 0), places taken, expected wait in ms}.
+-- Returns {admitted (1 or 0), places taken, expected wait in ms, average in ms}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local taken = redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
@@ -18,6 +18,6 @@ local concurrency = tonumber(ARGV[5])
 local average = tonumber(redis.call('HGET', KEYS[4], 'average_ms') or ARGV[6])
 local ahead = taken + redis.call('ZCARD', KEYS[3])
 local wait = math.floor(math.max(0, ahead - concurrency + 1) / concurrency * average)
-if taken >= tonumber(ARGV[3]) or wait > tonumber(ARGV[4]) then return {0, taken, wait} end
+if taken >= tonumber(ARGV[3]) or wait > tonumber(ARGV[4]) then return {0, taken, wait, average} end
 if ARGV[2] ~= '0' then redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1]) end
-return {1, taken, wait}
+return {1, taken, wait, average}

@@ -93,6 +93,6 @@ def test_a_job_is_written_once(platform: Platform) -> None:
     place = keys.place(job.id, job.terms.claim)
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=9, most_wait_seconds=99)
     draft = Draft(Status.PENDING, job.terms, '{"other":1}', "[]", 0, 9, 9)
-    written = platform.store.create(job.id, draft, concurrency=2)
+    written = platform.store.create(job.id, draft)
     assert written is not None
-    assert written[0] == platform.job(job) == job
+    assert written.job == platform.job(job) == job
