@@ -49,8 +49,8 @@ def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:
         "settlement": dict(job.settlement) or None,
     }
     known = {name: value for name, value in wire.items() if value is not None}
-    if job.status is Status.SUCCEEDED:
-        known["output"] = json.loads(job.output or "null")
+    if job.status is Status.SUCCEEDED and job.output is not None:
+        known["output"] = json.loads(job.output)
     return known
 
 

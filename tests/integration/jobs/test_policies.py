@@ -2,6 +2,7 @@
 
 import pytest
 
+from provider.jobs import keys
 from provider.jobs.models import ErrorCode, Status
 from provider.jobs.schemas import dump_job, http_status
 from tests.support.jobs import Platform, running_platform, service
@@ -61,6 +62,13 @@ def test_an_output_is_withheld_until_its_payment_is_certain(platform: Platform) 
     assert withheld.output is not None
     assert "secret" not in str(dump_job(withheld))
     assert http_status(withheld) == 202
+
+
+def test_an_output_that_was_lost_is_not_shown_as_null(platform: Platform) -> None:
+    """J5: null is an output that a service may have given."""
+    job = platform.finish(platform.buy("after"))
+    platform.store.client.hdel(keys.job(job.id), "output")
+    assert "output" not in dump_job(platform.job(job))
 
 
 def test_what_a_handler_raised_is_not_told(platform: Platform) -> None:
