@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -23,14 +23,17 @@ from provider.cli.worker import worker_command
 from provider.jobs.models import Job, Lease, Status
 from provider.jobs.sweep import SWEPT
 from tests.support.jobs import Platform, running_platform
-from tests.support.processes import family, wait_until
+from tests.support.processes import family
+from tests.support.processes import wait_until as wait_for
 from tests.support.redis_cluster import running_cluster
 from tests.support.redis_server import RedisServer
 from tests.support.timetravel import pass_time
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SWEEP_SECONDS = 0.5
+PATIENCE_SECONDS = 60
+"""A busy machine takes its time to start a process."""
 HOUR = 3600
 BEAT_WAITS = "beat_waits_for_redis"
 BEAT = [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
@@ -88,7 +91,11 @@ class Crew:
     def sends(self, more: int) -> bool:
         """Wait until so many more sweeps were sent."""
         wanted = len(self.sent()) + more
-        return wait_until(lambda: len(self.sent()) >= wanted, 20)
+        return wait_until(lambda: len(self.sent()) >= wanted)
+
+
+def wait_until(condition: Callable[[], object]) -> bool:
+    return wait_for(condition, PATIENCE_SECONDS)
 
 
 def _seconds(line: dict[str, Any]) -> float:
@@ -172,7 +179,7 @@ def test_what_beat_sent_while_no_worker_ran_is_dropped(crew: Crew) -> None:
     beat = crew.start("beat 1")
     assert crew.sends(4)
     beat.terminate()
-    beat.wait(10)
+    beat.wait(30)
     time.sleep(SWEEP_SECONDS)  # The last of them expires.
     crew.start("maintenance")
     assert wait_until(lambda: crew.told("maintenance", SWEPT))
@@ -188,7 +195,7 @@ def test_a_beat_waits_for_a_redis_that_is_away_when_it_starts(crew: Crew) -> Non
     stopped, beat = crew.start("beat 1"), crew.start("beat 2")
     assert wait_until(lambda: crew.told("beat 1", BEAT_WAITS) and crew.told("beat 2", BEAT_WAITS))
     stopped.terminate()
-    assert stopped.wait(5) == 0
+    assert stopped.wait(20) == 0
     crew.server.start()
     assert crew.sends(2)
     assert beat.poll() is None
@@ -221,7 +228,7 @@ def test_a_beat_that_waits_for_the_lock_outlives_redis_too(crew: Crew) -> None:
     crew.server.start()
     with crew.redis() as redis:
         redis.delete(LOCK)
-    assert wait_until(lambda: crew.told("beat 2", SENDS), 20)
+    assert wait_until(lambda: crew.told("beat 2", SENDS))
     assert beats[1].poll() is None
 
 

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from config.settings import Settings
-from provider.jobs.cursors import Cursors
+from provider.jobs.figures import RECONCILED_AT, Figures
 from provider.jobs.models import Job, Status
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.stage import Stage, all_up
@@ -39,7 +39,7 @@ class Swept(Stage):
         """Let beat and a maintenance worker work; both have found the broker when this begins."""
         for kind in ("maintenance", "beat"):
             self.start(kind)
-        assert wait_until(lambda: Cursors(self.store).stats().ran_at_ms, 20)
+        assert wait_until(lambda: Figures(self.store).read()[RECONCILED_AT], 60)
         yield
         for kind in ("maintenance", "beat"):
             self.stop(kind)
@@ -140,6 +140,6 @@ def test_a_broker_that_crashes(stage: Swept, broker: Broker) -> None:
         job_id = stage.buy("after", {})
         assert stage.store.get(job_id).status is Status.QUEUED
         broker.start()
-        assert wait_until(lambda: stage.store.get(job_id).is_final, 20)
+        assert wait_until(lambda: stage.store.get(job_id).is_final, 40)
         is_as_ever(stage, stage.store.get(job_id))
         is_as_ever(stage, done(stage, stage.buy("after", {})))

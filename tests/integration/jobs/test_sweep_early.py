@@ -4,7 +4,7 @@ import pytest
 
 from provider.jobs import keys
 from tests.integration.jobs.test_sweep import EXPIRED, leased, swept, with_output
-from tests.support.jobs import Platform
+from tests.support.jobs import Platform, running_platform
 
 
 @pytest.mark.parametrize("name", ["after", "before"])
@@ -31,3 +31,20 @@ def test_a_lease_that_runs_is_left_alone_whenever_it_is_looked_at(platform: Plat
     platform.store.client.zadd(keys.due("after"), {job.id: 1})
     assert swept(platform) == {"wait": 1}
     assert platform.job(job).owner == "w1"
+
+
+def test_a_finished_job_is_kept_for_its_retention_whenever_it_is_looked_at(platform: Platform) -> None:
+    """Row 6, J15."""
+    job = platform.finish(platform.buy())
+    platform.store.client.zadd(keys.due("after"), {job.id: 1})
+    assert swept(platform, 3600, EXPIRED) == {"wait": 1}
+    assert platform.job(job).is_final
+
+
+def test_a_finished_job_is_kept_while_its_payment_could_still_land(redis_url: str) -> None:
+    """J15: a short retention must not let a payment be used twice."""
+    with running_platform(redis_url, retention_seconds=60) as platform:
+        job = platform.finish(platform.buy())
+        assert swept(platform, 61, EXPIRED - 1) == {"wait": 1}
+        assert platform.job(job).is_final
+        assert swept(platform, 16, 1) == {"forget": 1}
