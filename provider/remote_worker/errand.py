@@ -93,15 +93,24 @@ class Errand:
     def _watch(self, program: Program) -> Word:
         """Serve the program until it ends or has to, and give the last word on the job."""
         while (word := self._due_word(time.monotonic())) is None:
-            event = program.next(self._next_due() - time.monotonic())
-            if isinstance(event, Ended):
-                return conclusion(event)
-            self._note(event)
+            ended = self._hear(program, self._next_due() - time.monotonic())
+            if ended is not None:
+                return conclusion(ended)
         for event in program.end(self._grace_seconds):
             self._note(event)
         return word
 
-    def _note(self, event: Progress | Mark | Ended | None) -> None:
+    def _hear(self, program: Program, seconds: float) -> Ended | None:
+        """Wait for what the program tells, and take in all that it has told by then."""
+        for _ in range(MOST_MARKS):
+            event = program.next(seconds)
+            if event is None or isinstance(event, Ended):
+                return event
+            self._note(event)
+            seconds = 0.0
+        return None
+
+    def _note(self, event: Progress | Mark | Ended) -> None:
         match event:
             case Progress(progress):
                 self._progress = progress
@@ -203,10 +212,18 @@ class Errand:
     def _say(self, word: Word) -> dict[str, Any]:
         """Say the last word, and before it what an attempt after this one has to know."""
         while self._marks and word.what != "complete":
-            self._tell(self._news(0.0))
+            self._tell_marks()
         if self._progress is not None and word.what in ("complete", "fail"):
             word = Word(word.what, {**word.said, "progress": self._progress})
         return self._tell(word)
+
+    def _tell_marks(self) -> None:
+        marks = self._news(0.0)
+        try:
+            self._tell(marks)
+        except PlatformRefused as error:
+            if self._forgo(marks, error) is NOTHING:
+                raise
 
     def _is_unfit(self, word: Word, error: PlatformRefused) -> bool:
         return word.what == "complete" and error.answered in UNFIT

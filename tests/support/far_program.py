@@ -12,9 +12,10 @@ from typing import Any
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
-def tell(**message: Any) -> None:
-    with Path(os.environ["JOB_MESSAGES"]).open("a") as messages:
-        messages.write(json.dumps(message) + "\n")
+def tell(*messages: dict[str, Any]) -> None:
+    """Tell all of it in one write."""
+    with Path(os.environ["JOB_MESSAGES"]).open("a") as pipe:
+        pipe.write("".join(json.dumps(message) + "\n" for message in messages))
 
 
 def work(value: dict[str, Any], context: dict[str, Any]) -> Any:
@@ -29,26 +30,27 @@ def work(value: dict[str, Any], context: dict[str, Any]) -> Any:
             os._exit(0)
         case "flood":
             for done in range(value["times"]):
-                tell(progress={"done": done + 1, "total": value["times"]})
+                tell({"progress": {"done": done + 1, "total": value["times"]}})
             time.sleep(value.get("seconds", 0))
         case "units":
-            tell(nonsense=1)
-            tell(checkpoint={"unit": "x" * 1000})
-            tell(checkpoint={"unit": "a"})
-            tell(checkpoint={"unit": "b", "cursor": {"at": context["attempt"]}})
+            marks = [{"unit": "a"}, {"unit": "x" * 1000}, {"unit": "b", "cursor": {"at": context["attempt"]}}]
+            tell({"nonsense": 1}, *({"checkpoint": mark} for mark in marks))
             if context["attempt"] == 1:
                 sys.exit(75)
-        case "hang":  # And let nobody end it easily.
+        case "hang":  # And let nobody end it easily; it tells something, but for "silent" ones.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             child = subprocess.Popen(SLEEP)
             Path(value["notes"]).write_text(f"{os.getpid()} {child.pid}")
-            time.sleep(60)
+            for done in range(1200):
+                if not value.get("silent"):
+                    tell({"progress": {"done": done}})
+                time.sleep(0.05)
         case "wait":
-            Path(value["notes"]).touch()
+            Path(value["notes"]).write_text(str(os.getpid()))
             while not Path(value["until"]).exists():
                 time.sleep(0.02)
         case "tidy":  # Say at the end how far it is.
-            signal.signal(signal.SIGTERM, lambda *_: (tell(checkpoint={"unit": "half"}), sys.exit(1)))
+            signal.signal(signal.SIGTERM, lambda *_: (tell({"checkpoint": {"unit": "half"}}), sys.exit(1)))
             Path(value["notes"]).write_text(str(os.getpid()))
             time.sleep(60)
     names = ("JOB_ID", "JOB_SERVICE", "JOB_ATTEMPT", "JOB_DEADLINE", "PROVIDER_WORKER_TOKEN")
