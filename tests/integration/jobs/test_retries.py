@@ -1,11 +1,13 @@
 """When a transient failure is tried again (R6, S2)."""
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
 
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.outcomes import MOST_BACKOFF_SECONDS, backoff_seconds
+from provider.services import Service
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.timetravel import pass_time
 
@@ -69,6 +71,33 @@ def test_a_retry_that_goes_on_from_a_checkpoint_may_use_what_time_is_left(platfo
     job = failing_with(platform, 30)
     assert platform.store.checkpoint(job.id, "w", "half", "")
     assert retried(platform, job).status is Status.QUEUED
+
+
+def test_deaths_failures_and_stops_add_up_to_so_many_starts(platform: Platform) -> None:
+    """I9, C8: three attempts and two retries are five starts, however they alternate; stops are free."""
+    mixed = service("mixed", charge="upfront", max_attempts=3, max_retries=2)
+    platform.registry.add(mixed)
+    job = platform.buy("mixed")
+    platform.settler.settle(job.id)
+    for turn in itertools.cycle(("die", "stop", "fail")):
+        platform.lanes.lease(mixed, job.id, turn, lease_seconds=30)
+        if (job := end(platform, mixed, platform.job(job), turn)).is_final:
+            break
+    assert (job.starts, job.interruptions, job.retries) == (5, 2, 2)
+
+
+def end(platform: Platform, mixed: Service, job: Job, turn: str) -> Job:
+    """End an attempt, and let the time pass until the next one may start."""
+    match turn:
+        case "die":
+            platform.outcomes.interrupted(job, mixed)
+        case "stop":
+            platform.outcomes.hand_back(job)
+        case "fail":
+            platform.outcomes.retry(job, mixed)
+            pass_time(platform.store.client, 10)
+            platform.sweep.run()
+    return platform.job(job)
 
 
 def test_a_retried_job_keeps_its_last_progress(platform: Platform) -> None:
