@@ -128,10 +128,17 @@ class Stage(Parts):
         }
         return str(self.ask("POST", f"/run/{service}", json=value, headers=headers)["id"])
 
-    def cancel(self, job_id: str, once: Status) -> Any:
-        """Cancel a job once it stands there, giving up a payment that was made; the job as it is then."""
-        assert wait_until(lambda: self.store.get(job_id).status is once)
+    def cancel(self, job_id: str) -> Any:
+        """Cancel a job, giving up a payment that was made; the job as it is then."""
         return self.ask("DELETE", f"/jobs/{job_id}?forfeit=true")
+
+    def has_come_to(self, job_id: str, status: Status) -> bool:
+        """Wait until a job stands somewhere, and restart what dies meanwhile."""
+        return self.sees(lambda: self.store.get(job_id).status is status)
+
+    def sees(self, condition: Callable[[], object]) -> bool:
+        """Wait until a condition holds, and restart what dies meanwhile, of an earlier plan perhaps."""
+        return wait_until(lambda: self.restart_the_dead() or condition(), 30)
 
     def ask(self, method: str, path: str, **sent: Any) -> Any:
         """Ask again and again until there is an answer; it must be one of success."""

@@ -37,7 +37,8 @@ def test_a_busy_loop_is_cancelled_and_its_slot_is_free_within_5_s(
 ) -> None:
     """Issue: DELETE answers 202 at once; the job behind it runs, and only then would the budget end."""
     job_id, behind = (stage.buy(service, {"loop": loop}) for loop in (True, False))
-    asked = stage.cancel(job_id, once=Status.RUNNING)
+    assert stage.has_come_to(job_id, Status.RUNNING)
+    asked = stage.cancel(job_id)
     assert asked["status"] == "running"
     assert wait_until(lambda: stage.store.get(job_id).is_final, 5), stage.store.get(job_id)
     assert wait_until(lambda: stage.store.get(behind).is_final)

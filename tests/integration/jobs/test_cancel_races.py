@@ -90,7 +90,8 @@ class Race:
                 acting.result(20)
                 told = cancelling.result(20)
                 self.check(self.platform.finish(job), told)
-        self.check_all()
+        assert len(self.told) > 1, "never a race"
+        self.check_invariants()
 
     def cancel(self, job: Job, late: float) -> str:
         """Cancel at the start line; tell what the buyer is told."""
@@ -109,8 +110,7 @@ class Race:
         assert job.status is (Status.CANCELLED if told in ("cancelled", "running") else Status.SUCCEEDED)
         assert (len(charges), job.charged) == (int(paid), paid)
 
-    def check_all(self) -> None:
-        assert len(self.told) > 1, "never a race"
+    def check_invariants(self) -> None:
         store, registry = self.platform.store, self.platform.registry
         pay_to = self.platform.settings.pay_to
         check_invariants(Evidence(store, registry, pay_to, self.transfers, latest_ledger=2000))
@@ -174,3 +174,22 @@ def test_a_cancel_races_the_completion(race: Race) -> None:
         lambda job: worker.settler.settle(job.id),
     )
     assert set(race.told) <= {"settlement_begun", "job_finished"}
+
+
+def test_cancelling_all_that_wait_races_their_start(race: Race) -> None:
+    """R7: each job is cancelled, or runs to its end and is charged; those that had started are left alone."""
+    started = Counter[bool]()
+    for _ in range(10):
+        jobs = [race.platform.buy() for _ in range(10)]
+        with ThreadPoolExecutor(2) as pool:
+            race.scripts.step = "lease"
+            working = pool.submit(race.worker.runner.run_lane, "after")
+            race.scripts.line.wait(20)
+            counts = race.platform.canceller.cancel_all("after", [Status.QUEUED])
+            working.result(20)
+        ends = Counter(race.platform.finish(job).status for job in jobs)
+        assert ends[Status.CANCELLED] == counts["cancelled"]
+        assert counts.total() <= len(jobs) == ends[Status.CANCELLED] + ends[Status.SUCCEEDED]
+        started.update(status is Status.SUCCEEDED for status in ends.elements())
+    assert len(started) == 2, "never a race"
+    race.check_invariants()
