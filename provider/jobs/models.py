@@ -187,6 +187,11 @@ class Job:
         return begun and self.status in (Status.PENDING, Status.RUNNING)
 
     @property
+    def is_first_start(self) -> bool:
+        """It was never leased before, not even by a worker that handed it back: no work was done on it."""
+        return self.started_at_ms == self.leased_at_ms
+
+    @property
     def attempt(self) -> int:
         return self.starts
 

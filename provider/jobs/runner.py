@@ -97,7 +97,8 @@ class Runner:
 
     def _order(self, service: Service, lease: Lease) -> Order:
         job = lease.job
-        work, limits = self._store.work(job.id), self._store.limits
+        work = (frozenset(), {}) if job.is_first_start else self._store.work(job.id)
+        limits = self._store.limits
         return Order(job.id, service.name, job.input, job.starts, lease.budget_seconds, *work, limits)
 
     def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:

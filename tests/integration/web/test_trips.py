@@ -1,9 +1,11 @@
-"""What a paid call asks of Redis: each trip is a ninth of its time (bench/README.md)."""
+"""What a paid call and the start of its handler ask of Redis: trips are what takes time (bench/README.md)."""
 
 from typing import Any
 
 import redis
 
+from provider.jobs import keys
+from provider.jobs.runner import Runner
 from tests.integration.web.conftest import Shop
 
 
@@ -15,6 +17,17 @@ def test_a_queued_call_takes_four_trips(shop: Shop, redis_url: str) -> None:
         shop.store.ping()
         trips = [line["command"].split()[0] for line in _until_ping(monitor)]
     assert trips == ["HGETALL", "EVALSHA", "EVALSHA", "EVALSHA"]
+
+
+def test_a_first_start_reads_no_checkpoints(shop: Shop, redis_url: str) -> None:
+    """R5: there are none. That a later start reads them is shown where workers are stopped."""
+    job_id = shop.call().json["id"]
+    with redis.Redis.from_url(redis_url).monitor() as monitor:
+        Runner(shop.store, shop.registry, shop.wake_ups, shop.settings).run_next("echo")
+        shop.store.ping()
+        asked = [line["command"] for line in _until_ping(monitor)]
+    assert any(keys.job(job_id) in command for command in asked)
+    assert f"HGETALL {keys.work(job_id)}" not in asked
 
 
 def _until_ping(monitor: Any) -> list[dict[str, str]]:
