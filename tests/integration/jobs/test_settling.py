@@ -51,6 +51,16 @@ def test_each_answer_is_recorded(platform: Platform, name: str, outcome: str) ->
     assert (done.receipt is not None) == (outcome == "settled")
 
 
+def test_a_lane_is_woken_for_each_job_that_was_paid(platform: Platform) -> None:
+    """J4, pending to queued: it need not wait for a sweep; nobody is woken for what is not to run."""
+    answers(platform, "uncertain")
+    job = due_to_settle(platform, "before")
+    platform.settler.settle(job.id)
+    assert platform.wakeups.handled == []
+    assert platform.settler.record_paid(job.id, HASH, 1001)
+    assert platform.wakeups.handled == [job.id]
+
+
 def test_a_payment_whose_output_is_gone_is_no_success(platform: Platform) -> None:
     """§10, 6: it stays uncertain, with its transaction for whoever looks, and is not called unpaid."""
     job = due_to_settle(platform, "after")
