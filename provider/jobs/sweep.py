@@ -6,7 +6,7 @@ is a compare-and-set like any other, so any number of sweeps may run at once.
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -35,6 +35,9 @@ STRANDED = "jobs_stranded"
 NO_ANSWER = "no_answer_in_time"
 LOOK_FAILED = "sweep_look_failed"
 LOOKS_AT_ONCE = 4
+MOST_ASKED = 50
+"""Settlements of a service that are asked for again in an interval, on average: where more wait, the settlers
+are behind, and more messages would only put them farther behind."""
 """Redis syncs its file once for all that came together. More would cost more connections."""
 
 
@@ -131,10 +134,17 @@ class Sweep:
         unread = set(due) - {job.id for job, _ in looks}
         cleared = self._leftovers.clear(unread)
         report.actions += Counter(clear=len(cleared))
-        stay = [job.id for job, action in looks if action in (self.wait, self.settle_again)]
-        self._store.look_later(name, [*stay, *unread.difference(cleared)], self._settings.sweep_seconds)
+        waits, asked = (
+            [job.id for job, act in looks if act == one] for one in (self.wait, self.settle_again)
+        )
+        self._put_off(name, [*waits, *unread.difference(cleared)])
+        self._put_off(name, asked, times=max(1.0, len(asked) / MOST_ASKED))
         with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:  # The first error drops what has not begun.
             report.actions.update(pool.map(lambda look: self._take(service, *look), looks))
+
+    def _put_off(self, name: str, job_ids: Sequence[str], times: float = 1.0) -> None:
+        """Look at jobs again after an interval, or after several."""
+        self._store.look_later(name, job_ids, self._settings.sweep_seconds * times)
 
     def _take(self, service: Service | None, job: Job, action: Action) -> str:
         """Take an action; one job with which it fails must not keep the sweep from all others."""
@@ -145,7 +155,7 @@ class Sweep:
             raise
         except Exception:
             log.exception(LOOK_FAILED, job_id=job.id, action=action.__name__)
-            self._store.look_later(job.service, [job.id], self._settings.sweep_seconds)
+            self._put_off(job.service, [job.id])
             return "fail"
 
     def _action(self, job: Job, now: _Now) -> Action:

@@ -38,6 +38,7 @@ CALLS_PER_SECOND = 20 if "LOAD_SECONDS" in os.environ else 7
 KINDS = ("web", "handle", "settle", "maintenance", "beat")
 PAUSE_SECONDS = max(2.5, LOAD_SECONDS / 13)
 """From one kill to the next: one round in a short run, two in a long one."""
+SWEEP_SECONDS = max(1.0, LOAD_SECONDS / 24)
 PATIENCE_SECONDS = 60 + 3 * LOAD_SECONDS
 """How long calls and jobs may take: what queued up while the machine was busy has to drain."""
 STILL_SECONDS = 20
@@ -52,7 +53,7 @@ class Crowd(Stage):
 
     @cached_property
     def settings(self) -> Settings:
-        short = {"settle_timeout_seconds": 5.0, "orphan_margin_seconds": 2.0, "sweep_seconds": 1.0}
+        short = {"settle_timeout_seconds": 5.0, "orphan_margin_seconds": 2.0, "sweep_seconds": SWEEP_SECONDS}
         return replace(super().settings, lease_seconds=3.0, **short)
 
     @cached_property

@@ -91,6 +91,20 @@ def test_a_job_for_which_nothing_is_to_be_done_does_not_block_the_batch(platform
     assert platform.wakeups.settled[-1] == late.id
 
 
+def test_the_more_wait_to_be_settled_the_less_often_each_is_asked_for(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1: settlers that are behind are not put farther behind by the same messages again and again."""
+    monkeypatch.setattr("provider.jobs.sweep.MOST_ASKED", JOBS / 3)
+    for _ in range(JOBS):
+        platform.buy("before")
+    for seconds, asked in ((16, JOBS), (16, 0), (16, 0), (16, JOBS)):
+        platform.wakeups.settled.clear()
+        pass_time(platform.store.client, seconds)
+        platform.sweep.run()
+        assert len(platform.wakeups.settled) == asked
+
+
 def test_a_look_put_off_never_comes_sooner(platform: Platform) -> None:
     """Somebody may have set a later one since the job was read."""
     job = platform.buy("before")
