@@ -80,6 +80,7 @@ class Program:
             )
         except OSError:
             os.close(told)
+            self._folder.cleanup()
             raise
         finally:
             os.close(told_by_program)
@@ -165,6 +166,8 @@ class Program:
         status = self._process.wait()
         for reader in self._readers:
             reader.join(LEFTOVER_SECONDS)
+            while reader.is_alive() and self._events.full():  # It waits to be heard, and will be.
+                reader.join(LEFTOVER_SECONDS)
         self._folder.cleanup()
         self._events.put(Ended(status, bytes(self._output)))
 

@@ -37,6 +37,9 @@ def work(value: dict[str, Any], context: dict[str, Any]) -> Any:
             tell({"nonsense": 1}, *({"checkpoint": mark} for mark in marks))
             if context["attempt"] == 1:
                 sys.exit(75)
+        case "many":
+            tell(*({"checkpoint": {"unit": f"u{number}"}} for number in range(value["units"])))
+            sys.exit(75)
         case "hang":  # And let nobody end it easily; it tells something, but for "silent" ones.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             child = subprocess.Popen(SLEEP)

@@ -190,6 +190,14 @@ def test_another_attempt_knows_what_was_completed(shop: Shop, work: Work) -> Non
     assert (context["attempt"], context["completedUnits"], context["cursors"]) == (2, ["a"], {"b": {"at": 1}})
 
 
+def test_all_that_a_program_completed_is_kept_though_it_ends_at_once(shop: Shop, work: Work) -> None:
+    """R5: more than is heard at once, or told in one request."""
+    job_id = buy(shop, do="many", units=1100)
+    with work():
+        left(shop, job_id)
+    assert len(shop.store.work(job_id)[0]) == 1100
+
+
 def _places(job: Job) -> list[str]:
     from provider.jobs import keys
 
