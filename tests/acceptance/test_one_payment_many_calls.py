@@ -2,7 +2,6 @@
 
 import multiprocessing
 from collections import Counter
-from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 import requests
 from stellar_sdk import Keypair
 
-from provider.localnet.demo.background import background_platform
 from provider.payments.models import PaymentRequirements
 from provider.payments.schemas import load_requirements
 from tests.support.payments import payment_header, signed_payment
@@ -20,13 +18,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROUNDS = 50
 PROCESSES = 8
-
-
-@pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    home = tmp_path_factory.mktemp("platform")
-    with background_platform(home, services="tests.support.twins") as told:
-        yield told
+AMOUNT = "10000"
+"""What either service costs, and no other of this platform."""
 
 
 def offer(platform: dict[str, Any]) -> PaymentRequirements:
@@ -91,6 +84,7 @@ def status(platform: dict[str, Any], job: str) -> str:
 
 
 def transfers(platform: dict[str, Any]) -> list[dict[str, Any]]:
-    """Read what was paid on chain."""
+    """Read what was paid on chain for these services."""
     state = requests.get(platform["rpc_url"] + "/admin/state", timeout=10).json()
-    return [transfer for transfer in state["transfers"] if transfer["to"] == platform["payTo"]]
+    paid = (platform["payTo"], AMOUNT)
+    return [transfer for transfer in state["transfers"] if (transfer["to"], transfer["amount"]) == paid]

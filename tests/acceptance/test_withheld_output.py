@@ -15,7 +15,6 @@ import requests
 from stellar_sdk import Keypair
 
 from provider.jobs import keys
-from provider.localnet.demo.background import background_platform
 from provider.payments.schemas import load_requirements
 from tests.support.payments import payment_header, signed_payment
 from tests.support.processes import wait_until
@@ -120,15 +119,16 @@ class Look:
 
 
 @pytest.fixture
-def look(tmp_path: Path) -> Iterator[Look]:
-    """Run everything, Flower included, and sign a payment."""
-    with background_platform(tmp_path, services="tests.support.withheld") as told:
-        offer = requests.post(f"{told['web_url']}/run/digest", timeout=10).json()["accepts"][0]
-        wanted = load_requirements(offer)
-        latest = requests.get(f"{told['rpc_url']}/admin/state", timeout=10).json()["ledger"]
-        buyer = Keypair.from_secret(told["buyer_secret"])
-        signed = signed_payment(wanted, buyer, latest + wanted.max_timeout_seconds)
-        yield Look(told, tmp_path, payment_header(signed))
+def look(platform: dict[str, Any], platform_home: Path) -> Iterator[Look]:
+    """Sign a payment; leave no fault behind."""
+    offer = requests.post(f"{platform['web_url']}/run/digest", timeout=10).json()["accepts"][0]
+    wanted = load_requirements(offer)
+    latest = requests.get(f"{platform['rpc_url']}/admin/state", timeout=10).json()["ledger"]
+    buyer = Keypair.from_secret(platform["buyer_secret"])
+    signed = signed_payment(wanted, buyer, latest + wanted.max_timeout_seconds)
+    look = Look(platform, platform_home, payment_header(signed))
+    yield look
+    admin(look, "clear")
 
 
 def admin(look: Look, verb: str, **given: Any) -> None:

@@ -12,6 +12,7 @@ from tests.integration.web.conftest import PAY_TO, Shop
 from tests.support.chromium import Browser, running_chromium
 from tests.support.facilitator import FakeFacilitator
 from tests.support.gunicorn import running_gunicorn
+from tests.support.redis_server import RedisServer
 
 SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
 """Kept by CI; `docs/job-page.png` is the first of them."""
@@ -24,19 +25,20 @@ def registry() -> Registry:
     return services
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Run a browser for all pages."""
     with running_chromium() as browser:
         yield browser
 
 
-@pytest.fixture
-def url(browser: Browser, redis_url: str, shared_facilitator: FakeFacilitator) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def url(browser: Browser, shared_redis: RedisServer, shared_facilitator: FakeFacilitator) -> Iterator[str]:
     """Serve, but not where there is no browser."""
     environment = {
         "PROVIDER_SERVICES": "examples.services",
         "PAY_TO": PAY_TO,
-        "REDIS_URL": redis_url,
+        "REDIS_URL": shared_redis.url,
         "BROKER_URL": "memory://",
         "FACILITATOR_URL": shared_facilitator.url,
     }
