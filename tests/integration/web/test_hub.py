@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from provider.web import guests, hub
 from provider.web.guests import Guest, Held, Listener
 from provider.web.hub import Hub
 from provider.web.stream import Feed, News
+from tests.support.hub import subscribe
 from tests.support.processes import wait_until
 
 JOB = "echo." + "0" * 32
@@ -26,7 +28,7 @@ OTHER = "echo." + "1" * 32
 class Script:
     """A source that says what a test wants, and notes who was asked for."""
 
-    says: Callable[[int], News] = lambda time: News(b"first" if time == 1 else b"")
+    says: Callable[[int], News] = lambda nth: News(b"first" if nth == 1 else b"")
     asked: list[Sequence[Feed]] = field(default_factory=list)
     times: dict[Feed, int] = field(default_factory=dict)
 
@@ -35,17 +37,6 @@ class Script:
         for feed in feeds:
             self.times[feed] = self.times.get(feed, 0) + 1
         return [self.says(self.times[feed]) for feed in feeds]
-
-
-@dataclass(eq=False, slots=True)
-class Ear(Feed):
-    """A feed that notes the words it is woken by."""
-
-    heard: set[str] = field(default_factory=set)
-
-    def pause_seconds(self, topic: str, word: str) -> float:
-        self.heard.add(word)
-        return 0.0
 
 
 @dataclass
@@ -84,17 +75,6 @@ class House:
         self.hub.add(guest)
         return Client(guest, far, left)
 
-    def subscribe(self) -> None:
-        """Wait until messages arrive, so that tests count their own alone."""
-        heard: set[str] = set()
-        near, far = socket.socketpair()
-        self.ends += [near, far]
-        guest = Listener(Script(), Ear(frozenset({OTHER}), heard=heard), sock=near)
-        self.hub.add(guest)
-        assert wait_until(lambda: self.publish("warm", OTHER) or "warm" in heard)
-        far.close()
-        assert wait_until(lambda: len(self.hub) == 0)
-
     def publish(self, word: str = "running", job_id: str = JOB) -> None:
         self.store.client.publish(keys.job(job_id), word)
 
@@ -104,7 +84,7 @@ def house(redis_url: str) -> Iterator[House]:
     """Open a hub for ten thousand."""
     store = JobStore(connect(redis_url))
     house = House(Hub(JobEvents(store), most=10_000), store)
-    house.subscribe()
+    subscribe(house.hub, store)
     yield house
     house.hub.stop()
     for end in house.ends:
@@ -113,7 +93,7 @@ def house(redis_url: str) -> Iterator[House]:
 
 def test_news_is_read_once_for_all_who_follow(house: House) -> None:
     """A thousand clients of one job cost a handful of reads."""
-    script = Script(lambda time: News(b"x") if time == 1 else News(b"y", ends=True))
+    script = Script(lambda nth: News(b"x") if nth == 1 else News(b"y", ends=True))
     clients = [house.let_in(script) for _ in range(200)]
     for client in clients:
         assert client.read_until(b"\r\n") == b"1\r\nx\r\n"
@@ -128,13 +108,15 @@ def test_news_is_read_once_for_all_who_follow(house: House) -> None:
 
 def test_who_follows_a_service_hears_of_its_jobs_but_not_of_their_progress(house: House) -> None:
     """Progress is the most frequent message, and no news for a lane."""
-    script = Script(lambda time: News(b"%d" % time))
-    client = house.let_in(script, "echo")
-    client.read_until(b"1\r\n1\r\n")
+    script = Script(lambda nth: News(b"%d" % nth))
+    lane, job = house.let_in(script, "echo"), house.let_in(script)
+    for client in (lane, job):
+        client.read_until(b"1\r\n1\r\n")
     house.publish("progress")
+    assert job.read_until(b"\r\n2\r\n")
+    assert script.times[lane.guest.feed] == 1
     house.publish("queued", OTHER)
-    assert client.read_until(b"\r\n2\r\n")
-    assert script.times[client.guest.feed] == 2
+    assert lane.read_until(b"\r\n2\r\n")
 
 
 def test_a_client_that_takes_nothing_is_dropped_and_holds_up_nobody(
@@ -142,14 +124,15 @@ def test_a_client_that_takes_nothing_is_dropped_and_holds_up_nobody(
 ) -> None:
     """What it is sent is bounded by one piece of news; it is not even asked for meanwhile."""
     monkeypatch.setattr(guests, "UNTAKEN_SECONDS", 1.0)
-    big = Script(lambda time: News(b"z" * 4_000_000))
-    slow, quick = house.let_in(big), house.let_in(Script(lambda time: News(b"%d" % time)))
+    big, began = Script(lambda nth: News(b"z" * 4_000_000)), time.monotonic()
+    slow, quick = house.let_in(big), house.let_in(Script(lambda nth: News(b"%d" % nth)))
     quick.read_until(b"1\r\n1\r\n")
     for round_ in range(2, 5):
         house.publish()
         quick.read_until(b"\r\n%d\r\n" % round_)
     assert big.times[slow.guest.feed] == 1
     assert slow.left.wait(10)
+    assert time.monotonic() - began >= 1.0
     assert not quick.left.is_set()
 
 
@@ -163,7 +146,7 @@ def test_a_client_that_went_is_let_go(house: House) -> None:
 
 def test_a_client_that_says_more_is_not_listened_to(house: House) -> None:
     """Its bytes would wake the hub for ever; its stream goes on."""
-    client = house.let_in(Script(lambda time: News(b"%d" % time)))
+    client = house.let_in(Script(lambda nth: News(b"%d" % nth)))
     client.sock.sendall(b"GET / HTTP/1.1\r\n")
     assert wait_until(lambda: client.guest.is_deaf, 5)
     house.publish()
@@ -180,7 +163,7 @@ def test_a_quiet_stream_is_kept_alive(house: House, monkeypatch: pytest.MonkeyPa
 
 def test_a_feed_is_asked_for_again_in_its_own_rhythm(house: House) -> None:
     """Without anything having happened."""
-    client = house.let_in(Script(lambda time: News(b"%d" % time)), every=0.1)
+    client = house.let_in(Script(lambda nth: News(b"%d" % nth)), every=0.1)
     assert client.read_until(b"\r\n3\r\n")
 
 
@@ -188,8 +171,8 @@ def test_while_redis_is_away_streams_wait(house: House, monkeypatch: pytest.Monk
     """They are asked for again a little later, and miss nothing."""
     monkeypatch.setattr(hub, "AGAIN_SECONDS", 0.1)
 
-    def says(time: int) -> News:
-        if time < 3:
+    def says(nth: int) -> News:
+        if nth < 3:
             raise StoreUnavailable
         return News(b"back", ends=True)
 
@@ -200,7 +183,7 @@ def test_while_redis_is_away_streams_wait(house: House, monkeypatch: pytest.Monk
 def test_a_fault_of_one_source_ends_its_streams_alone(house: House) -> None:
     """Their clients come back; the thread lives on for all others."""
 
-    def breaks(time: int) -> News:
+    def breaks(nth: int) -> News:
         raise ZeroDivisionError
 
     broken, sound = house.let_in(Script(breaks)), house.let_in(Script())
@@ -210,8 +193,8 @@ def test_a_fault_of_one_source_ends_its_streams_alone(house: House) -> None:
 
 def test_a_held_answer_goes_when_it_is_due_or_its_time_is_over(house: House) -> None:
     """Nothing is written to its client, who gets an answer from a thread."""
-    due = house.let_in(Script(lambda time: News(ends=time == 2)), kind=Held)
-    late = house.let_in(Script(lambda time: News()), OTHER, kind=Held, until=0.0)
+    due = house.let_in(Script(lambda nth: News(ends=nth == 2)), kind=Held)
+    late = house.let_in(Script(lambda nth: News()), OTHER, kind=Held, until=0.0)
     assert late.left.wait(5)
     assert not due.left.is_set()
     house.publish()
@@ -223,7 +206,7 @@ def test_a_held_answer_goes_when_it_is_due_or_its_time_is_over(house: House) -> 
 
 def test_a_stream_without_chunks_ends_with_its_connection(house: House) -> None:
     """As HTTP/1.0 has it."""
-    client = house.let_in(Script(lambda time: News(b"all", ends=True)), chunked=False)
+    client = house.let_in(Script(lambda nth: News(b"all", ends=True)), chunked=False)
     assert client.read_until(b"all") == b"all"
     assert client.left.wait(5)
 
@@ -242,7 +225,7 @@ def test_a_stopped_hub_sends_everybody_away_and_takes_nobody_in(house: House) ->
 
 def test_what_changes_while_redis_reconnects_is_told_afterwards(house: House) -> None:
     """A lost subscription loses messages; everybody is asked for once it is back."""
-    client = house.let_in(Script(lambda time: News(b"%d" % time)))
+    client = house.let_in(Script(lambda nth: News(b"%d" % nth)))
     client.read_until(b"\r\n1\r\n")
     told = client.guest.asked_at
     house.store.client.client_kill_filter(_type="pubsub")
