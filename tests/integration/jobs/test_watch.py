@@ -1,12 +1,14 @@
 """Looking at many jobs at once, for those who wait for them."""
 
 import json
+from typing import Any
 
 import pytest
 
 from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs import keys
 from provider.jobs.connection import connect
+from provider.jobs.models import Status
 from provider.jobs.store import JobStore
 from provider.jobs.watch import Glances, glance
 from tests.support.jobs import Platform
@@ -59,3 +61,23 @@ def test_without_redis_all_who_ask_are_told(own_redis: RedisServer) -> None:
 
     told = race(8, lambda _: glances.get(UNKNOWN))
     assert {type(answer) for answer in told} == {StoreUnavailable}
+
+
+def test_a_job_that_may_start_now_is_announced(platform: Platform) -> None:
+    """When it is claimed, and when its next try is due: remote workers and pages wait for it."""
+    pubsub = platform.store.client.pubsub(ignore_subscribe_messages=True)
+    pubsub.psubscribe(keys.EVENTS)
+    assert pubsub.get_message(timeout=5) is None  # The answer to the subscription.
+    job = platform.buy()
+    assert heard(pubsub) == (job.id, "queued")
+    platform.lanes.lease(platform.registry.get(job.service), job.id, "owner", lease_seconds=30)
+    assert heard(pubsub) == (job.id, "running")
+    platform.store.move(platform.job(job), Status.QUEUED, {"not_before_ms": 1}, owner="owner", look=0)
+    assert heard(pubsub) == (job.id, "queued")
+    assert platform.lanes.ready(platform.job(job))
+    assert heard(pubsub) == (job.id, "queued")
+
+
+def heard(pubsub: Any) -> tuple[str, str]:
+    message = pubsub.get_message(timeout=5)
+    return keys.job_id_of(message["channel"]), message["data"]
