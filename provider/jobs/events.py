@@ -83,7 +83,9 @@ class JobEvents:
                 self._follow()
             except REDIS_ERRORS:
                 log.warning(SUBSCRIPTION_LOST)
-                time.sleep(RECONNECT_SECONDS)
+            except Exception:
+                log.exception(SUBSCRIPTION_LOST)  # All who wait depend on this thread.
+            time.sleep(RECONNECT_SECONDS)
 
     def _follow(self) -> None:
         """Pass messages on until the connection breaks; whoever waits then reads its job once more."""

@@ -223,6 +223,15 @@ def test_a_stopped_hub_sends_everybody_away_and_takes_nobody_in(house: House) ->
     assert house.let_in(Script()).read_until(b"0\r\n\r\n").count(b"retry: ") == 1
 
 
+def test_a_message_that_nobody_understands_ends_no_subscription(house: House) -> None:
+    """Whoever reaches Redis can publish anything."""
+    client = house.let_in(Script(lambda nth: News(b"%d" % nth)))
+    client.read_until(b"\r\n1\r\n")
+    house.store.client.publish("provider:a:job:b:c", "?")
+    told = client.guest.asked_at
+    assert wait_until(lambda: house.publish() or client.guest.asked_at > told, 10)
+
+
 def test_what_changes_while_redis_reconnects_is_told_afterwards(house: House) -> None:
     """A lost subscription loses messages; everybody is asked for once it is back."""
     client = house.let_in(Script(lambda nth: News(b"%d" % nth)))
