@@ -4,17 +4,16 @@ While the platform is away the program works on, until the lease has run out by 
 somebody else may do the job, and what ours does is worth nothing (R1).
 """
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
 from provider.errors import PlatformRefused, PlatformUnreachable
 from provider.remote_worker.platform import Job, Platform
-from provider.remote_worker.program import MESSAGE_IGNORED, MOST_OUTPUT_BYTES, Ended, Mark, Program, Progress
+from provider.remote_worker.program import MESSAGE_IGNORED, Ended, Mark, Program, Progress
+from provider.remote_worker.words import NOTHING, Word, conclusion, failure
 
 log = structlog.get_logger()
 
@@ -23,29 +22,12 @@ ENDED = "job_ended"
 DROPPED = "job_dropped"
 UNREACHABLE = "platform_unreachable"
 
-EX_DATAERR, EX_TEMPFAIL = 65, 75
-"""Exit statuses of sysexits.h: a failure that would come again, and one that may pass."""
-SIGNALLED = 128
-"""Shells tell by a status above it that a signal ended a program."""
 PROGRESS_SECONDS = 1.0
 RETRY_SECONDS = 1.0
 MOMENT_SECONDS = 0.1
 MOST_MARKS = 1000
 UNFIT = (400, 413)
 """What the platform answers to a body that it cannot take."""
-NEVER = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """What to tell the platform at the end of a job."""
-
-    what: str
-    said: dict[str, Any] = field(default_factory=dict)
-
-
-NOTHING = Word("")
-"""The job is not ours any more: nobody wants to know."""
 
 
 class Errand:
@@ -102,6 +84,9 @@ class Errand:
 
     def _hear(self, program: Program, seconds: float) -> Ended | None:
         """Wait for what the program tells, and take in all that it has told by then."""
+        if len(self._marks) >= MOST_MARKS:  # It waits until the platform has heard those.
+            time.sleep(min(max(seconds, 0.0), RETRY_SECONDS))
+            return None
         for _ in range(MOST_MARKS):
             event = program.next(seconds)
             if event is None or isinstance(event, Ended):
@@ -227,27 +212,3 @@ class Errand:
 
     def _is_unfit(self, word: Word, error: PlatformRefused) -> bool:
         return word.what == "complete" and error.answered in UNFIT
-
-
-def conclusion(ended: Ended) -> Word:
-    """Read a program's end: its output, or the class of its failure by its exit status."""
-    if ended.status == 0:
-        return _output(ended.output)
-    if ended.status < 0 or ended.status > SIGNALLED:
-        return failure("interrupted", f"ended by signal {abs(ended.status) % SIGNALLED}")
-    classes = {EX_DATAERR: "deterministic", EX_TEMPFAIL: "transient"}
-    return failure(classes.get(ended.status, "error"), f"exit status {ended.status}")
-
-
-def failure(kind: str, message: str) -> Word:
-    """Give the word for a failure of a class (R6)."""
-    return Word("fail", {"class": kind, "message": message})
-
-
-def _output(text: bytes) -> Word:
-    if len(text) > MOST_OUTPUT_BYTES:
-        return failure("output_invalid", f"its output has more than {MOST_OUTPUT_BYTES} bytes")
-    try:
-        return Word("complete", {"output": json.loads(text)})
-    except (ValueError, RecursionError) as error:
-        return failure("output_invalid", f"its output is not JSON: {error}"[:500])
