@@ -58,7 +58,7 @@ def _as_object(service: Service, lane: LaneStats, now: int) -> dict[str, Any]:
 
 
 def _jobs(lanes: Mapping[str, LaneStats]) -> Table:
-    table = Table("jobs", box=None, pad_edge=False)
+    table = Table("jobs", box=None, padding=(0, 1, 0, 0), pad_edge=False)  # Long names need the room.
     table.columns[0].overflow = "fold"
     for status in Status:
         table.add_column(HEADINGS.get(status, status.value), justify="right", no_wrap=True)

@@ -2,6 +2,7 @@
 
 from provider.jobs.models import Status
 from tests.integration.cli.conftest import Desk
+from tests.support.jobs import service
 from tests.support.standing import queued, running
 
 
@@ -31,8 +32,9 @@ def test_the_oldest_uncertain_payment_is_told(desk: Desk) -> None:
 
 
 def test_the_tables_fit_80_columns(desk: Desk) -> None:
-    """Nothing is cut off."""
+    """Nothing is cut off, and a name of twenty letters stays on its line."""
     queued(desk.platform, "before")
+    desk.platform.registry.add(service("monte-carlo-extended"))
     lines = desk.run("stats").stdout.splitlines()
     assert lines[0].split() == [
         "jobs",
@@ -45,6 +47,7 @@ def test_the_tables_fit_80_columns(desk: Desk) -> None:
     ] + ["cancelled"]
     assert max(len(line.rstrip()) for line in lines) <= 80
     assert "…" not in "".join(lines)
+    assert sum(line.startswith("monte-carlo-extended ") for line in lines) == 2
 
 
 def test_open_jobs_of_a_service_that_nobody_offers_are_stranded(desk: Desk) -> None:
