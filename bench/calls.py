@@ -1,6 +1,7 @@
 """Paid calls: our `/run`, the same service behind the x402 Flask middleware, and a bare Flask route.
 
-All three run under the same gunicorn settings: one process, 16 threads.
+All run under the same gunicorn settings: one process, 16 threads. Ours runs a second time on a Redis
+that syncs its file once a second: the difference is what durable claims cost (C4).
 """
 
 import json
@@ -19,10 +20,12 @@ BODY = json.dumps({"text": "x" * 180}).encode()
 CONNECTIONS = 16
 ROUNDS = 5
 SERVERS = {
-    "ours": "provider.web.wsgi:app",
-    "middleware": "bench.rivals:middleware()",
-    "bare": "bench.rivals:bare()",
+    "ours": ("provider.web.wsgi:app", "always"),
+    "ours, everysec": ("provider.web.wsgi:app", "everysec"),
+    "middleware": ("bench.rivals:middleware()", "always"),
+    "bare": ("bench.rivals:bare()", "always"),
 }
+"""Application, and how often its Redis syncs its file."""
 
 
 def requests(desk: ClaimDesk, count: int, *, prefer: str = "respond-async") -> list[bytes]:
@@ -36,13 +39,13 @@ def requests(desk: ClaimDesk, count: int, *, prefer: str = "respond-async") -> l
 
 
 def measure(settle_seconds: float, count: int, most_seconds: float) -> dict[str, list[Measured]]:
-    """Fire at the three servers in turn, so that whatever else this machine does meets all alike.
+    """Fire at the servers in turn, so that whatever else this machine does meets all alike.
 
     Each has a Redis and a facilitator of its own; a server that is not asked costs nothing.
     """
     found: dict[str, list[Measured]] = {name: [] for name in SERVERS}
     with ExitStack() as stack:
-        running = {name: start(app, settle_seconds, stack) for name, app in SERVERS.items()}
+        running = {name: start(*server, settle_seconds, stack) for name, server in SERVERS.items()}
         for port, desk in running.values():
             load.fire(port, requests(desk, 50), connections=CONNECTIONS, most_seconds=30)
         for _ in range(ROUNDS):
@@ -53,12 +56,14 @@ def measure(settle_seconds: float, count: int, most_seconds: float) -> dict[str,
     return found
 
 
-def start(app: str, settle_seconds: float, stack: ExitStack) -> tuple[int, ClaimDesk]:
+def start(app: str, appendfsync: str, settle_seconds: float, stack: ExitStack) -> tuple[int, ClaimDesk]:
     """Start a server with all it needs: its port, and who quotes its price."""
     redis_url = stack.enter_context(servers.redis_server())
     settings = servers.settings_for(redis_url, stack.enter_context(servers.facilitator(settle_seconds)))
     env = {**servers.environment(settings), "BENCH_AMOUNT": str(services.get("echo").amount)}
-    desk = ClaimDesk(servers.store_of(settings), None, None, None, settings)  # type: ignore[arg-type]
+    store = servers.store_of(settings)
+    store.client.config_set("appendfsync", appendfsync)
+    desk = ClaimDesk(store, None, None, None, settings)  # type: ignore[arg-type]
     return stack.enter_context(servers.web_server(app, env)), desk
 
 
