@@ -62,14 +62,16 @@ class House:
 
     hub: Hub
     store: JobStore
-    ends: list[socket.socket] = field(default_factory=list)
+    near: list[socket.socket] = field(default_factory=list)
+    far: list[socket.socket] = field(default_factory=list)
 
     def let_in(
         self, source: Script, topic: str = JOB, *, kind: type = Listener, every: float = 1e9, **more
     ) -> Client:  # type: ignore[no-untyped-def]
         near, far = socket.socketpair()
         far.settimeout(10)
-        self.ends += [near, far]
+        self.near.append(near)
+        self.far.append(far)
         left = threading.Event()
         guest = kind(source, Feed(frozenset({topic}), every), leave=left.set, sock=near, **more)
         self.hub.add(guest)
@@ -87,7 +89,10 @@ def house(redis_url: str) -> Iterator[House]:
     subscribe(house.hub, store)
     yield house
     house.hub.stop()
-    for end in house.ends:
+    for end in house.far:
+        end.close()
+    assert wait_until(lambda: len(house.hub) == 0)
+    for end in house.near:
         end.close()
 
 
