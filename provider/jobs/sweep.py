@@ -13,20 +13,21 @@ from dataclasses import dataclass, field
 import structlog
 
 from config.settings import Settings
-from provider.chain.clock import LedgerClock, LedgerTime
+from provider.chain.clock import LedgerClock
 from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs import figures
 from provider.jobs.claimkeys import ClaimKeys
 from provider.jobs.dispatch import Dispatcher
 from provider.jobs.figures import Figures, counted, timed
 from provider.jobs.lanes import Lanes
+from provider.jobs.lateness import Now, has_lost_its_worker, is_delayed, is_too_late
 from provider.jobs.leftovers import Leftovers
 from provider.jobs.models import ErrorCode, Job, Status
 from provider.jobs.outcomes import Outcomes
 from provider.jobs.settler import Settler, may_settle
 from provider.jobs.store import JobStore
 from provider.payments.settlement import SettleKind, SettleOutcome
-from provider.services import ChargePolicy, Registry, Service
+from provider.services import Registry, Service
 
 log = structlog.get_logger()
 
@@ -35,10 +36,10 @@ STRANDED = "jobs_stranded"
 NO_ANSWER = "no_answer_in_time"
 LOOK_FAILED = "sweep_look_failed"
 LOOKS_AT_ONCE = 4
+"""Redis syncs its file once for all that came together. More would cost more connections."""
 MOST_ASKED = 50
 """Settlements of a service that are asked for again in an interval, on average: where more wait, the settlers
 are behind, and more messages would only put them farther behind."""
-"""Redis syncs its file once for all that came together. More would cost more connections."""
 
 
 @dataclass(slots=True)
@@ -48,21 +49,6 @@ class SweepReport:
     actions: Counter[str] = field(default_factory=Counter)
     woken: int = 0
     stranded: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Now:
-    ms: int
-    ledger: LedgerTime | None
-
-    def is_expired(self, job: Job) -> bool:
-        """The payment can surely not land any more (by the chain), or by wall clock should not."""
-        past = self.ledger is not None and self.ledger.latest_ledger > job.terms.expiration_ledger
-        return past or self.ms >= job.expires_at_ms
-
-    def is_payable(self, job: Job) -> bool:
-        """The chain would still take the payment."""
-        return self.ledger is not None and self.ledger.latest_ledger <= job.terms.expiration_ledger
 
 
 class _NoWakeUps:
@@ -107,7 +93,7 @@ class Sweep:
         ledger = self._clock.read()
         for name in self._store.service_names():
             service = self._service(name)
-            now = _Now(self._store.now_ms(name), ledger)
+            now = Now(self._store.now_ms(name), ledger)
             self._look(name, service, now, report)
             self._give_up_claims(service, now, report)
             self._wake(name, service, report)
@@ -127,7 +113,7 @@ class Sweep:
         except ServiceNotFound:
             return None
 
-    def _look(self, name: str, service: Service | None, now: _Now, report: SweepReport) -> None:
+    def _look(self, name: str, service: Service | None, now: Now, report: SweepReport) -> None:
         """Take the action that applies to each due job of a service; those that stay as they are get time."""
         due = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
         looks = [(job, self._action(job, now)) for job in self._store.get_many(due)]
@@ -158,26 +144,26 @@ class Sweep:
             self._put_off(job.service, [job.id])
             return "fail"
 
-    def _action(self, job: Job, now: _Now) -> Action:
+    def _action(self, job: Job, now: Now) -> Action:
         """Choose the first action that applies."""
-        rules: tuple[tuple[Callable[[Job, _Now], bool], Action], ...] = (
+        rules: tuple[tuple[Callable[[Job, Now], bool], Action], ...] = (
             (self._is_past_retention, self.forget),
             (self._is_silent, self.give_up_settlement),
-            (_is_too_late, self.expire),
-            (_has_lost_its_worker, self.requeue),
-            (_is_delayed, self.ready),
+            (is_too_late, self.expire),
+            (has_lost_its_worker, self.requeue),
+            (is_delayed, self.ready),
             (_waits_for_settlement, self.settle_again),
         )
         return next((action for applies, action in rules if applies(job, now)), self.wait)
 
     # Which action applies
 
-    def _is_past_retention(self, job: Job, now: _Now) -> bool:
+    def _is_past_retention(self, job: Job, now: Now) -> bool:
         """Finished long ago; a job that finished since it was found due is not, nor one still payable."""
         kept_until = (job.finished_at_ms or 0) + self._settings.retention_seconds * 1000
         return job.is_final and now.ms >= kept_until and not now.is_payable(job)
 
-    def _is_silent(self, job: Job, now: _Now) -> bool:
+    def _is_silent(self, job: Job, now: Now) -> bool:
         allowed = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
         return job.is_settling and now.ms >= (job.settling_since_ms or 0) + allowed * 1000
 
@@ -214,7 +200,7 @@ class Sweep:
     def wait(self, job: Job, service: Service | None) -> None:
         """Leave a job alone to which no rule applies yet, such as one that changed since it was found due."""
 
-    def _give_up_claims(self, service: Service | None, now: _Now, report: SweepReport) -> None:
+    def _give_up_claims(self, service: Service | None, now: Now, report: SweepReport) -> None:
         """Give up claims whose writer died before the record (J7); those of a service nobody offers wait."""
         if service is not None:
             until_ms = now.ms - int(self._settings.orphan_margin_seconds * 1000)
@@ -236,26 +222,5 @@ class Sweep:
             report.woken += 1
 
 
-def _is_too_late(job: Job, now: _Now) -> bool:
-    """Not settled, not settling, and the payment has expired: it can never be charged."""
-    if job.status is Status.PENDING:
-        return not job.is_settling and now.is_expired(job)
-    if job.charge is not ChargePolicy.ON_SUCCESS or job.is_settling:
-        return False
-    if job.status is Status.RUNNING:
-        started_for_nothing = job.owner is None and job.output is None
-        return started_for_nothing or now.is_expired(job)
-    late = job.deadline_ms is not None and now.ms >= job.deadline_ms
-    return job.status is Status.QUEUED and (late or now.is_expired(job))
-
-
-def _has_lost_its_worker(job: Job, now: _Now) -> bool:
-    return job.status is Status.RUNNING and job.owner is not None and now.ms >= (job.lease_until_ms or 0)
-
-
-def _is_delayed(job: Job, now: _Now) -> bool:
-    return job.status is Status.QUEUED and job.not_before_ms is not None and now.ms >= job.not_before_ms
-
-
-def _waits_for_settlement(job: Job, now: _Now) -> bool:
+def _waits_for_settlement(job: Job, now: Now) -> bool:
     return may_settle(job)
