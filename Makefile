@@ -5,6 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+JOBS ?= 0
 
 # An empty environment has no locale: without this Python would read and print ASCII.
 export PYTHONUTF8 := 1
@@ -37,8 +38,8 @@ lint: $(STAMP) ## Style, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint ## Lint, then all tests
-	$(BIN)/pytest
+test: lint ## Lint, then all tests; JOBS=2 runs two files at a time
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 bench: $(STAMP) ## Measure against the x402 middleware and a bare Celery chain
 	$(BIN)/python -m bench
