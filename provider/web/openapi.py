@@ -9,8 +9,8 @@ from flask import Blueprint, Response
 
 import provider
 from config.settings import Settings
-from provider.jobs.models import ErrorCode, Status
 from provider.web.catalogue import currency
+from provider.web.openapi_schemas import job_schema, problem_schema
 from provider.web.openapi_worker import SECURITY_SCHEME, worker_operations
 from provider.web.parts import Listing, parts
 from provider.web.problems import MEDIA_TYPE
@@ -36,8 +36,8 @@ def openapi_document(listings: Collection[Listing], settings: Settings) -> dict[
         info={"description": "Call, read the 402, sign, call again. A call becomes a job; resend it freely."},
         servers=[{"url": settings.public_url.rstrip("/")}],
     )
-    spec.components.schema("Job", _job_schema())
-    spec.components.schema("Problem", _problem_schema())
+    spec.components.schema("Job", job_schema())
+    spec.components.schema("Problem", problem_schema())
     for listing in listings:
         spec.path(f"/run/{listing.service.name}", operations=_paid_operations(listing, settings))
     for path, operations in _free_operations().items():
@@ -112,7 +112,12 @@ def _free_operations() -> dict[str, Any]:
                 "summary": "Look a job up",
                 "security": [],
                 "parameters": [job_id, _prefer()],
-                "responses": {"default": {"description": "The job.", "content": _json(JOB)}},
+                "responses": {
+                    "default": {
+                        "description": "The job; a page for people who prefer one.",
+                        "content": {**_json(JOB), "text/html": {"schema": {"type": "string"}}},
+                    }
+                },
             },
             "delete": _cancel_operation(job_id),
         },
@@ -216,41 +221,3 @@ def _text_events() -> dict[str, Any]:
 
 def _json(schema: Mapping[str, Any], example: Any = None) -> dict[str, Any]:
     return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
-
-
-def _job_schema() -> dict[str, Any]:
-    text, whole, anything = {"type": "string"}, {"type": "integer"}, {"type": "object"}
-    return {
-        "type": "object",
-        "required": ["id", "service", "charge", "status", "createdAt", "attempt"],
-        "properties": {
-            "id": text,
-            "service": text,
-            "charge": {"enum": ["on-success", "upfront"]},
-            "status": {"enum": [status.value for status in Status]},
-            "createdAt": {**text, "format": "date-time"},
-            "startedAt": {**text, "format": "date-time"},
-            "finishedAt": {**text, "format": "date-time"},
-            "attempt": whole,
-            "queue": {"type": "object", "properties": {"position": whole, "estimatedStartSeconds": whole}},
-            "progress": anything,
-            "output": {},
-            "error": {
-                "type": "object",
-                "properties": {
-                    "code": {"enum": [code.value for code in ErrorCode]},
-                    "message": text,
-                    "charged": {"type": "boolean"},
-                    "retryable": {"type": "boolean"},
-                },
-            },
-            "payment": anything,
-            "settlement": anything,
-        },
-    }
-
-
-def _problem_schema() -> dict[str, Any]:
-    text = {"type": "string"}
-    properties = {"title": text, "status": {"type": "integer"}, "code": text, "detail": text}
-    return {"type": "object", "required": ["status", "code", "detail"], "properties": properties}
