@@ -5,11 +5,13 @@ its headers or its body costs a thread for good, and as many as there are thread
 the client has a time in which its request must have arrived; after that it counts as gone.
 
 A client that waits for news leaves its thread (`Parked`): the hub keeps it, and gives it back when its stream
-is over or its held answer due. Connections change hands in the main thread alone.
+is over or its held answer due. Connections change hands in the main thread alone, which never waits for one.
 """
 
 import errno
 import os
+import selectors
+import socket
 import time
 from collections import deque
 from functools import partial
@@ -23,6 +25,9 @@ from provider.web.hub import Hub
 from provider.web.stream import Parked
 
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "20"))
+LEAVE_SECONDS = 2.0
+"""A client that had its last answer may go on sending for so long; closing earlier could take the answer
+from it (RFC 9112, 9.6)."""
 
 
 class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc]
@@ -33,6 +38,7 @@ class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc]
         self._hub: Hub | None = None
         self._answerable: deque[tuple[Any, Parked]] = deque()
         self._answering = 0
+        self._leaving: dict[Any, float] = {}
 
     def handle(self, conn: Any) -> Any:
         """Serve one request of a connection, in a thread of the pool."""
@@ -52,10 +58,47 @@ class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc]
     def finish_request(self, conn: Any, future: Any) -> None:
         """Take a connection back from its thread."""
         parked = getattr(conn.sock, "parked", None)
-        if parked is None:
+        if parked is not None:
+            self._park(conn, parked)
+        elif future.cancelled() or future.exception() or future.result():
             super().finish_request(conn, future)
         else:
-            self._park(conn, parked)
+            self._see_off(conn)
+
+    # Who had the last answer. gunicorn would wait here for each to close, and serve nobody meanwhile.
+
+    def _see_off(self, conn: Any) -> None:
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(socket.SHUT_WR)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hear_out, conn))
+        except OSError:
+            self._close(conn)
+        else:
+            self._leaving[conn] = time.monotonic() + LEAVE_SECONDS
+
+    def _hear_out(self, conn: Any, _: Any) -> None:
+        """Drop what a client still sends, until it closes."""
+        try:
+            gone = not conn.sock.bare.recv(65_536)
+        except BlockingIOError:
+            return
+        except OSError:
+            gone = True
+        if gone:
+            self._leave(conn)
+
+    def _leave(self, conn: Any) -> None:
+        del self._leaving[conn]
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def murder_pending(self) -> None:
+        """Close what has had its time (called once a second at least)."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn in [conn for conn, ends_at in self._leaving.items() if ends_at <= now]:
+            self._leave(conn)
 
     def notify(self) -> None:
         """Show that the worker lives; one that stops lets nobody wait (called once a second and at once)."""

@@ -15,6 +15,7 @@ import requests
 from tests.integration.web.conftest import PAY_TO, Shop
 from tests.support.facilitator import FakeFacilitator
 from tests.support.gunicorn import running_gunicorn
+from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer
 
 
@@ -103,6 +104,26 @@ def test_clients_that_never_finish_their_request_take_no_thread_for_good(
             client = silent.enter_context(socket.create_connection(_address(url)))
             client.sendall(begun)
         assert requests.get(f"{url}/healthz", timeout=4).ok
+
+
+def test_clients_that_had_their_last_answer_and_stay_hold_up_nobody(url: str) -> None:
+    """They do not close their side. The server does, in time, and serves others meanwhile."""
+    with contextlib.ExitStack() as stay:
+        clients = [stay.enter_context(socket.create_connection(_address(url), timeout=10)) for _ in range(3)]
+        for client in clients:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert client.recv(20).startswith(b"HTTP/1.1 200")
+        assert requests.get(f"{url}/healthz", timeout=5).ok
+        assert wait_until(lambda: all(map(_is_closed, clients)), 10)
+
+
+def _is_closed(client: socket.socket) -> bool:
+    """Tell whether the other side hears nobody out any more: it resets what is still sent."""
+    try:
+        client.sendall(b"x")
+    except OSError:
+        return True
+    return False
 
 
 def test_an_answer_nobody_takes_is_given_up(environment: dict[str, str]) -> None:
