@@ -116,7 +116,7 @@ class Lanes:
         self, job_id: str, owner: str, *, lease_seconds: float,
         progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None, told_at_ms: int = 0,
     ) -> tuple[int, bool] | None:  # fmt: skip
-        """Prolong a lease: (new version, cancel asked for), or None when it is lost.
+        """Prolong a lease, by 0 seconds not at all: (new version, cancel asked for), or None when it is lost.
 
         Progress that comes through several processes says when it was told: what is older is not written.
         """

@@ -78,8 +78,14 @@ class Gateway:
                 self._served[worker.name] = service.name
                 log.info(CLAIMED, job_id=lease.job.id, worker=worker.name)
                 hold = Hold(service, lease.job, self._store.now_ms(service.name))
+                self._shorten(hold, lease.owner)
                 return Assignment(hold, lease, *self._store.work(lease.job.id))
         return None
+
+    def _shorten(self, hold: Hold, owner: str) -> None:
+        """Have no lease outlive a short budget, though its worker may never be heard of again (R2)."""
+        if (seconds := hold.next_lease_seconds(self._lease_seconds)) < self._lease_seconds:
+            self._lanes.renew(hold.job.id, owner, lease_seconds=seconds)
 
     def wanted(self, worker: RemoteWorker, names: Sequence[str]) -> list[Service]:
         """Give the services that a worker may run and asks for: none named is any. Raises as `claim`."""
@@ -133,9 +139,9 @@ class Gateway:
         return Answer.lost() if renewed is None else held.prolonged(seconds, cancel=renewed[1])
 
     def _write_last(self, job_id: str, lease: str, said: Said) -> None:
-        """Write progress that was kept back."""
+        """Write progress that was kept back; the lease lasts no longer for it, as its teller was answered."""
         now_ms = self._store.now_ms(job_id.rpartition(".")[0])
-        self._renew(job_id, lease, self._lease_seconds, said, now_ms)
+        self._renew(job_id, lease, 0, said, now_ms)
 
     def _renew(
         self, job_id: str, lease: str, seconds: float, said: Said | None, moved_at_ms: int | None

@@ -20,6 +20,7 @@ from tests.support.processes import wait_until
 from tests.support.timetravel import pass_time
 
 OUTPUT = {"said": "hi"}
+REMOTE = ("far", "far-paid", "stalls", "short")
 Hire = Callable[..., FarWorker]
 
 
@@ -30,6 +31,7 @@ def registry() -> Registry:
     sell(registry, "far", "on-success", remote=True, concurrency=2)
     sell(registry, "far-paid", "upfront", remote=True)
     sell(registry, "stalls", "on-success", remote=True, stall_seconds=20, timeout_seconds=200, concurrency=9)
+    sell(registry, "short", "on-success", remote=True, timeout_seconds=2)
     sell(registry, "near", "on-success")
     registry.check()
     return registry
@@ -39,7 +41,7 @@ def registry() -> Registry:
 def hire(shop: Shop) -> Hire:
     """Give somebody a token and a client."""
 
-    def make(name: str = "bob", services: tuple[str, ...] = ("far", "far-paid", "stalls")) -> FarWorker:
+    def make(name: str = "bob", services: tuple[str, ...] = REMOTE) -> FarWorker:
         token = Tokens(shop.store).create(name, services)
         return FarWorker(shop.client.application.test_client(), token)
 
@@ -251,6 +253,25 @@ def test_progress_is_written_once_a_second_and_the_last_value_always(shop: Shop,
     assert wait_until(lambda: record(shop, job).progress.get("done") == 50, 3)
     assert record(shop, job).progress == {"done": 50, "total": 50, "message": "at it"}
     assert record(shop, job).version - version <= 2 + time.monotonic() - began
+
+
+def test_progress_that_was_kept_back_prolongs_no_lease(shop: Shop, bob: FarWorker) -> None:
+    """R2, R7: neither of a job that is to be cancelled, nor beyond its budget."""
+    job = held(shop, bob)
+    bob.tell(job, "progress", progress={"done": 1})
+    assert shop.client.delete(f"/jobs/{job['id']}").status_code == 202
+    lease_until = record(shop, job).lease_until_ms
+    bob.tell(job, "progress", progress={"done": 2})
+    assert wait_until(lambda: record(shop, job).progress == {"done": 2}, 3)
+    assert record(shop, job).lease_until_ms == lease_until
+
+
+def test_no_lease_outlives_a_short_budget(shop: Shop, bob: FarWorker) -> None:
+    """R2: a worker that claims and is not heard of again holds its slot for 5 s more than it may work."""
+    job = held(shop, bob, "short")
+    assert job["leaseSeconds"] <= 7
+    lease_until, work_until = record(shop, job).lease_until_ms or 0, record(shop, job).work_until_ms or 0
+    assert lease_until <= work_until + 5500
 
 
 def test_the_last_value_is_the_one_told_last_whatever_process_heard_it(shop: Shop, bob: FarWorker) -> None:
