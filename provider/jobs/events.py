@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import structlog
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from provider.jobs import keys
 from provider.jobs.connection import REDIS_ERRORS
@@ -19,6 +20,9 @@ log = structlog.get_logger()
 SUBSCRIPTION_LOST = "events_subscription_lost"
 RECONNECT_SECONDS = 0.5
 SUBSCRIBE_SECONDS = 2.0
+QUIET_SECONDS = 15.0
+"""After so long without a message Redis is asked whether it is there, and has as long to answer: routers
+forget connections in which nothing happens, and tell neither end."""
 
 Listener = Callable[[str, str], None]
 """Told a job id and the word published with it; two empty texts when anything may have changed."""
@@ -93,9 +97,7 @@ class JobEvents:
         try:
             pubsub.psubscribe(keys.EVENTS)
             while True:
-                message = pubsub.get_message(timeout=60.0)
-                if message is None:
-                    continue
+                message = _next(pubsub)
                 if message["type"] == "psubscribe":
                     self._subscribed.set()
                     self._tell("", "")
@@ -113,3 +115,14 @@ class JobEvents:
             listeners = tuple(self._listeners)
         for listener in listeners:
             listener(job_id, word)
+
+
+def _next(pubsub: Any) -> Any:
+    """Wait for a message; when none comes, for the answer to a question. Raises when there is none."""
+    message = pubsub.get_message(timeout=QUIET_SECONDS)
+    if message is None:
+        pubsub.ping()
+        message = pubsub.get_message(timeout=QUIET_SECONDS)
+    if message is None:
+        raise RedisConnectionError("Redis says nothing to its subscriber.")
+    return message
