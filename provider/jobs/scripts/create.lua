@@ -7,10 +7,12 @@
 --       8… field, value pairs
 -- Returns {record as {field, value, …}, jobs ahead of it in the lane, slots taken}, the record alone for one that
 -- stands in no lane or exists already; false when its reservation is over.
-if redis.call('EXISTS', KEYS[1]) == 1 then return {redis.call('HGETALL', KEYS[1])} end
+local exists = redis.call('EXISTS', KEYS[1]) == 1
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if tonumber(redis.call('ZSCORE', KEYS[5], ARGV[7]) or 0) <= now then return false end
+if not exists and tonumber(redis.call('ZSCORE', KEYS[5], ARGV[7]) or 0) <= now then return false end
+redis.call('ZREM', KEYS[5], ARGV[7])
+if exists then return {redis.call('HGETALL', KEYS[1])} end
 redis.call('HSET', KEYS[1], 'version', 1, 'status', ARGV[2], 'created_at_ms', now,
   'expires_at_ms', now + ARGV[5], unpack(ARGV, 8))
 if ARGV[4] ~= '0' then redis.call('HSET', KEYS[1], 'deadline_ms', now + ARGV[4]) end
@@ -23,6 +25,5 @@ if ARGV[2] == 'queued' then
 end
 redis.call('ZADD', KEYS[2], ARGV[3] + now, ARGV[1])
 redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[1])
-redis.call('ZREM', KEYS[5], ARGV[7])
 redis.call('PUBLISH', KEYS[1], ARGV[2])
 return {redis.call('HGETALL', KEYS[1]), ahead, busy}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from provider.errors import JobNotFound
 from provider.jobs import keys
 from provider.jobs.leftovers import ABANDONED
 from provider.jobs.models import Job, Status
@@ -144,6 +145,44 @@ def test_the_claim_of_another_call_is_not_given_up(platform: Platform) -> None:
     place = keys.place("after." + "0" * 32, claim_digest(*_parts(payment)))
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=30, most_wait_seconds=99)
     pass_time(platform.store.client, OVER)
+    assert platform.sweep.run().actions == {}
+    assert claim_of(platform, payment) == (job.id, FOR_GOOD)
+    assert platform.store.client.zcard(keys.reserved("after")) == 0
+
+
+def test_a_resend_that_comes_after_the_record_leaves_no_place_behind(platform: Platform) -> None:
+    """Two calls with one payment: the second found the claim before the first wrote the record."""
+    payment = platform.payment()
+    made: list[Job] = []
+
+    def resend() -> None:
+        find, platform.store.get = platform.store.get, _not_yet(platform.store.get)  # type: ignore[method-assign]
+        made.append(platform.buy(payment=payment))
+        platform.store.get = find  # type: ignore[method-assign]
+
+    after(platform, "create", resend)
+    assert platform.buy(payment=payment).id == made[0].id
+    assert platform.store.client.zcard(keys.reserved("after")) == 0
+
+
+def _not_yet(get: Callable[[str], Job]) -> Callable[[str], Job]:
+    """Give a read of a record that comes too early, once."""
+    early = iter([True])
+
+    def read(job_id: str) -> Job:
+        if next(early, False):
+            raise JobNotFound
+        return get(job_id)
+
+    return read
+
+
+def test_a_place_beside_its_record_is_dropped_and_the_claim_kept(platform: Platform) -> None:
+    """However it came there: else each sweep would find it again."""
+    payment = platform.payment()
+    job = platform.buy(payment=payment)
+    place = keys.place(job.id, claim_digest(*_parts(payment)))
+    platform.store.client.zadd(keys.reserved("after"), {place: 1})
     assert platform.sweep.run().actions == {}
     assert claim_of(platform, payment) == (job.id, FOR_GOOD)
     assert platform.store.client.zcard(keys.reserved("after")) == 0

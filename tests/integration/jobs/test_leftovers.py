@@ -141,3 +141,14 @@ def test_a_job_that_another_sweep_deleted_meanwhile_is_not_missing(platform: Pla
     with capture_logs() as logs:
         assert platform.sweep.run().actions == {}
     assert told(logs, RECORD_MISSING) == set()
+
+
+@pytest.mark.parametrize("spoiled", ["status", "version", "created_at_ms", "deadline_ms"])
+def test_a_damaged_record_at_the_head_of_a_lane_holds_nobody_up(platform: Platform, spoiled: str) -> None:
+    """Q1: those behind it run; it stays for its repair, in the index."""
+    bad, good = platform.buy(), platform.buy()
+    platform.store.client.hset(keys.job(bad.id), spoiled, "?")
+    platform.runner.run_next("after")
+    assert platform.store.get(good.id).output is not None
+    assert platform.store.client.zscore(keys.index("after"), bad.id) is not None
+    assert platform.store.client.exists(keys.job(bad.id))
