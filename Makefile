@@ -5,7 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
-JOBS ?= 0
+JOBS ?= 2
 
 # An empty environment has no locale: without this Python would read and print ASCII.
 export PYTHONUTF8 := 1
@@ -38,7 +38,7 @@ lint: $(STAMP) ## Style, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint ## Lint, then all tests; JOBS=2 runs two files at a time
+test: lint ## Lint, then all tests, two files at a time (JOBS=0: one by one)
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 bench: $(STAMP) ## Measure against the x402 middleware and a bare Celery chain

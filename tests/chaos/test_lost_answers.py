@@ -65,7 +65,8 @@ def test_a_worker_told_to_stop_hands_its_job_back(stage: Stage) -> None:
     assert wait_until(lambda: stage.store.get(job_id).status is Status.QUEUED, 4)
     assert (stage.store.get(job_id).starts, stage.store.get(job_id).interruptions) == (0, 0)
     assert worker.wait(10) is not None
-    job = stage.recover(job_id)
+    assert stage.sees(lambda: stage.sweep() or stage.store.get(job_id).is_final)
+    job = stage.store.get(job_id)
     assert (job.status, job.starts, job.interruptions) == (Status.SUCCEEDED, 1, 0)
     check_invariants(stage.evidence())
 
