@@ -12,13 +12,15 @@ def main() -> None:
     """Read the input, work in blocks, say after each how far it is, print the output."""
     below = json.load(sys.stdin)["below"]
     context = json.loads(Path(os.environ["JOB_CONTEXT"]).read_text())
-    at, count, largest = context["cursors"].get("all", (2, 0, 0))
+    so_far = context["cursors"].get("all", {"at": 2, "count": 0, "largest": 0})
+    at, count, largest = so_far["at"], so_far["count"], so_far["largest"]
     with Path(os.environ["JOB_MESSAGES"]).open("a", buffering=1) as messages:
         while at < below:
             found = [number for number in range(at, min(at + BLOCK, below)) if is_prime(number)]
             at, count, largest = min(at + BLOCK, below), count + len(found), max([largest, *found])
-            checkpoint = {"unit": "all", "cursor": [at, count, largest]}
-            print(json.dumps({"checkpoint": checkpoint}), file=messages)
+            # A cursor as in remote-worker.mjs: either may go on where the other one died.
+            cursor = {"at": at, "count": count, "largest": largest}
+            print(json.dumps({"checkpoint": {"unit": "all", "cursor": cursor}}), file=messages)
             print(json.dumps({"progress": {"done": at, "total": below}}), file=messages)
     json.dump({"count": count, "largest": largest}, sys.stdout)
 

@@ -37,11 +37,10 @@ async function run({ id, lease, leaseSeconds, input, cursors }) {
   try {
     await tell("complete", { output: await primes(input, cursors, tell) });
   } catch (error) {
+    console.error(id, error.message);
     const said = over === "release" ? { lease } : { lease, class: "error", message: String(error) };
     await post(`jobs/${id}/${over || "fail"}`, said).catch(() => {});
-  } finally {
-    clearInterval(heart);
-  }
+  } finally { clearInterval(heart); }
 }
 
 async function listen() {

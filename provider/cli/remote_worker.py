@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
@@ -41,6 +42,8 @@ def command(
     arguments = shlex.split(program)
     if not arguments:
         raise click.UsageError("--exec names no command")
+    if shutil.which(arguments[0]) is None:  # Else every job that it claims would fail.
+        raise click.UsageError(f"--exec: {arguments[0]!r} is no program here; give its path, or mend PATH")
     os.environ.pop(TOKEN_VARIABLE, None)  # The programs have no business with it.
     configure_logging(os.environ.get("LOG_LEVEL", "INFO"))
     names = [name.strip() for name in services.split(",") if name.strip()]

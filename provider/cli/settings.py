@@ -21,7 +21,10 @@ def command(markdown: bool) -> None:
     if markdown:
         click.echo(as_markdown(), nl=False)
         return
-    table = Table("Variable", "Now", "Default", "Meaning")
+    table = Table("Variable", "Now", "Default", "Meaning", box=None, pad_edge=False)
+    table.columns[0].no_wrap = True  # Whoever sets it needs it whole.
+    for column in table.columns:
+        column.overflow = "fold"
     for one in fields(Settings):
         table.add_row(variable(one), now(one), default(one), one.metadata["about"])
     Console(highlight=False).print(table)

@@ -44,10 +44,14 @@ def command(
     What a page costs follows the jobs on it, not those stored. Services that are no longer offered are
     listed, too. The last line says how to go on.
     """
-    store = operator(ctx).store
+    parts = operator(ctx)
+    store = parts.store
     stored = store.service_names()
-    if unknown := set(services) - set(stored):
-        raise click.BadParameter(f"no jobs of {', '.join(sorted(unknown))}; there are: {', '.join(stored)}")
+    known = {*stored, *(service.name for service in parts.registry)}
+    if unknown := set(services) - known:
+        raise click.BadParameter(
+            f"no service {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
+        )
     wanted = [Status(status) for status in statuses] or list(Status)
     try:
         page = Listing(store).page(

@@ -51,7 +51,7 @@ def test_an_id_is_never_cut_off(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--service", "aftr"], "no jobs of aftr; there are: after"),
+        (["--service", "aftr"], "no service aftr; there are: after, before"),
         (["--after", "nonsense"], "'nonsense' is not what a page ended with"),
         (["--since", "yesterday"], "'yesterday' is no time: say 90m"),
         (["--status", "done"], "'done' is not one of"),
@@ -68,6 +68,12 @@ def test_what_cannot_be_listed_is_said(desk: Desk, options: list[str], told: str
 def test_an_empty_store_lists_nothing(desk: Desk) -> None:
     assert desk.run("jobs", "list").stdout == "No jobs.\n"
     assert desk.json("jobs", "list") == {"jobs": [], "after": None}
+
+
+def test_a_service_that_was_never_called_has_no_jobs(desk: Desk) -> None:
+    """It is for sale, so asking for it is no mistake."""
+    desk.platform.buy("before")
+    assert desk.json("jobs", "list", "--service", "after") == {"jobs": [], "after": None}
 
 
 def test_a_waiting_job_shows_its_place_and_what_was_agreed(desk: Desk) -> None:

@@ -338,6 +338,14 @@ def test_a_refused_token_ends_the_command(web: Web) -> None:
     assert "invalid_token" in done.stderr
 
 
+def test_a_program_that_is_not_there_ends_the_command_before_it_claims() -> None:
+    """Else a slip of the pen would fail every job that waits."""
+    arguments = ["--url", "http://127.0.0.1:9", "--token", "bob.any", "--exec", "no-such-program --fast"]
+    command = [sys.executable, "-m", "provider.cli.main", "remote-worker", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, "'no-such-program' is no program here" in done.stderr) == (2, True)
+
+
 def test_the_command_needs_nothing_of_the_platform() -> None:
     """It runs where there is neither Redis nor Celery."""
     look = (

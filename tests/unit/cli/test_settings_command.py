@@ -1,10 +1,12 @@
 """`provider settings`: the reference page, and what this process would read."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from config.settings import Settings
 from provider.cli.main import main
 
 PAGE = Path(__file__).parents[3] / "docs/reference/settings.md"
@@ -13,6 +15,13 @@ PAGE = Path(__file__).parents[3] / "docs/reference/settings.md"
 def test_the_reference_page_is_what_the_command_prints() -> None:
     """Else: `provider settings --markdown > docs/reference/settings.md`."""
     assert CliRunner().invoke(main, ["settings", "--markdown"]).output == PAGE.read_text()
+
+
+def test_no_name_is_cut_off_at_80_columns() -> None:
+    """Whoever sets a variable needs its name whole, and its default."""
+    output = CliRunner().invoke(main, ["settings"], env={"COLUMNS": "80"}).output
+    assert all(one.name.upper() in output.split() for one in fields(Settings))
+    assert max(len(line) for line in output.splitlines()) <= 80
 
 
 def test_a_secret_value_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
