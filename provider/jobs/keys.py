@@ -44,6 +44,14 @@ def split(job_id: str) -> tuple[str, str]:
     return service, token
 
 
+def belongs(job_id: str, service: str) -> bool:
+    """Tell whether a text is the id of a job of a service."""
+    try:
+        return split(job_id)[0] == service
+    except ValueError:
+        return False
+
+
 def job(job_id: str) -> str:
     service, token = split(job_id)
     return f"{PREFIX}:{{{service}}}:job:{token}"

@@ -12,6 +12,7 @@ import structlog
 from config.settings import Settings
 from provider.jobs import keys
 from provider.jobs.claimkeys import ClaimKeys
+from provider.jobs.connection import reaching_redis
 from provider.jobs.lanes import Lanes
 from provider.jobs.store import JobStore
 from provider.services import Service
@@ -38,6 +39,17 @@ class Leftovers:
             log.error(RECORD_MISSING, job_id=job_id)
         return cleared
 
+    def own(self, service: str, job_ids: Iterable[str]) -> list[str]:
+        """Give those that are ids of a service's jobs; nobody could look at what else stands in its lists."""
+        found = list(job_ids)
+        if foreign := [job_id for job_id in found if not keys.belongs(job_id, service)]:
+            with reaching_redis():
+                for of in (keys.index, keys.lane, keys.slots, keys.due):
+                    self._store.client.zrem(of(service), *foreign)
+            for job_id in foreign:
+                log.error(RECORD_MISSING, job_id=job_id)
+        return [job_id for job_id in found if job_id not in foreign]
+
     def give_up(self, service: Service, until_ms: int, limit: int) -> int:
         """Drop the places that were reserved until some time or less; count the claims that end with them.
 
@@ -46,6 +58,9 @@ class Leftovers:
         given_up = 0
         for place, kept_until_ms in self._lanes.over(service.name, until_ms, limit=limit).items():
             job_id, digest = keys.split_place(place)
+            if not keys.belongs(job_id, service.name):
+                self._lanes.release(service, place)
+                continue
             seconds = service.max_timeout_seconds + self._settings.orphan_margin_seconds
             ends = self._claims.abandon(digest, job_id, seconds=seconds)
             if not self._lanes.vacate(service.name, place, kept_until_ms):
@@ -58,6 +73,10 @@ class Leftovers:
     def clear_heads(self, service: str, count: int) -> tuple[list[str], int]:
         """Give the jobs that are next in a lane, and how many without a record stood before them."""
         cleared = 0
-        while missing := self._store.missing(heads := self._lanes.next(service, count)):
+        while True:
+            found = self._lanes.next(service, count)
+            heads = self.own(service, found)
+            missing = self._store.missing(heads)
+            if len(heads) == len(found) and not missing:
+                return heads, cleared
             cleared += len(self.clear(missing))
-        return heads, cleared

@@ -115,7 +115,8 @@ class Sweep:
 
     def _look(self, name: str, service: Service | None, now: Now, report: SweepReport) -> None:
         """Take the action that applies to each due job of a service; those that stay as they are get time."""
-        due = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
+        found = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
+        due = self._leftovers.own(name, found)
         looks = [(job, self._action(job, now)) for job in self._store.get_many(due)]
         unread = set(due) - {job.id for job, _ in looks}
         cleared = self._leftovers.clear(unread)

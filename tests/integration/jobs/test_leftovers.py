@@ -1,5 +1,6 @@
 """What the sweep and the reconciler do with records that are gone or cannot be read (§9, §10)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -152,3 +153,19 @@ def test_a_damaged_record_at_the_head_of_a_lane_holds_nobody_up(platform: Platfo
     assert platform.store.get(good.id).output is not None
     assert platform.store.client.zscore(keys.index("after"), bad.id) is not None
     assert platform.store.client.exists(keys.job(bad.id))
+
+
+@pytest.mark.parametrize("text", ["", "x", "after.x", "before." + "a" * 32, "after." + "a" * 32 + " b"])
+@pytest.mark.parametrize("of", [keys.lane, keys.slots, keys.due, keys.reserved])
+def test_what_is_no_id_of_a_job_keeps_the_sweep_from_nothing(
+    platform: Platform, of: Callable[[str], str], text: str
+) -> None:
+    """§9: written by hand, or by a release that spells ids otherwise. Other services are swept, too."""
+    job = platform.buy("before")
+    platform.store.client.zadd(of("after"), {text: 1})
+    platform.buy()
+    pass_time(platform.store.client, 16)
+    platform.wakeups.settled.clear()
+    assert platform.sweep.run().woken == 1
+    assert platform.wakeups.settled == [job.id]
+    assert platform.store.client.zscore(of("after"), text) is None
