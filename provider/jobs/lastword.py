@@ -3,11 +3,11 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from provider.errors import StoreUnavailable
+from provider.services.progress import PROGRESS_SECONDS
 
 Progress = Mapping[str, Any]
 
@@ -48,8 +48,15 @@ class LastWord:
     def _serve(self) -> None:
         while True:
             for job_id, (_, owner, said) in self._due().items():
-                with suppress(StoreUnavailable):  # The next value, or the end of the job, comes after it.
+                try:
                     self._write(job_id, owner, said)
+                except StoreUnavailable:
+                    self._keep_on(job_id, owner, said)
+
+    def _keep_on(self, job_id: str, owner: str, said: Said) -> None:
+        """Try again later, unless something came after it: it may be the last that is told."""
+        with self._changed:
+            self._kept.setdefault(job_id, (time.monotonic() + PROGRESS_SECONDS, owner, said))
 
     def _due(self) -> dict[str, tuple[float, str, Said]]:
         """Wait until something is due, and give all that is."""
