@@ -27,7 +27,7 @@ HIGHEST_BASE = 65_535 - 555
     type=click.Path(file_okay=False, path_type=Path),
     default=".provider",
     show_default=True,
-    help="Where Redis keeps its data and dev.json appears.",
+    help="Where Redis keeps its data, and dev.json and dev.env appear.",
 )
 @click.option(
     "--services", help="Import paths of registries. Default: PROVIDER_SERVICES or examples.services."
@@ -55,7 +55,7 @@ def command(
 
     Redis, web, workers, beat, Flower, and a local Stellar chain with its facilitator, all on loopback
     ports. Once everything answers, DATA_DIR/dev.json tells every URL, pid and the secret of a buyer
-    with play money.
+    with play money, and a shell that reads DATA_DIR/dev.env can run the commands of operators.
     """
     services = services or os.environ.get("PROVIDER_SERVICES") or "examples.services"
     load_registry(services)  # Nine processes would report the same mistake.

@@ -44,6 +44,7 @@ def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:
         "attempt": job.attempt,
         "queue": _place(place),
         "progress": dict(job.progress) or None,
+        "cancelAsked": (job.cancel and not job.is_final) or None,
         "error": _error(job),
         "payment": _receipt(job.receipt),
         "settlement": dict(job.settlement) or None,

@@ -22,6 +22,7 @@ def job_schema() -> dict[str, Any]:
             "attempt": whole,
             "queue": {"type": "object", "properties": {"position": whole, "estimatedStartSeconds": whole}},
             "progress": anything,
+            "cancelAsked": {"const": True},
             "output": {},
             "error": {
                 "type": "object",

@@ -77,9 +77,10 @@ def test_the_platform_comes_up_tells_everything_and_ends_with_one_signal(dev: De
     told = dev.ready()
     _is_complete(told, dev.description_file)
     _answers_everywhere(told)
+    _serves_operators(dev.description_file.with_suffix(".env"))
     assert dev.end(signal.SIGINT) == 0, dev.tail()
     assert not dev.left()
-    assert not dev.description_file.exists()
+    assert not list(dev.description_file.parent.glob("dev.*"))
     assert all(is_free(port) for port in told["ports"].values())
 
 
@@ -91,6 +92,15 @@ def _is_complete(told: dict[str, Any], file: Path) -> None:
     assert told["network"] == "stellar:testnet"
     assert told["asset"].startswith("C")
     assert told["payTo"].startswith("G")
+
+
+def _serves_operators(variables: Path) -> None:
+    """A shell that reads the file runs their commands."""
+    assert stat.S_IMODE(variables.stat().st_mode) == 0o600
+    script = f'. "{variables}"; exec "{sys.executable}" -m provider.cli.main stats --json'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "qr-code" in {service["name"] for service in json.loads(done.stdout)["services"]}
 
 
 def _answers_everywhere(told: dict[str, Any]) -> None:

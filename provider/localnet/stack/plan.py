@@ -50,7 +50,7 @@ class Plan:
         return {
             **os.environ,
             **self._places(),
-            **self._settings(),
+            **self.settings(),
             "CHAIN_FUNDS": self._funds(),
             "FACILITATOR_SECRET": self.facilitator.secret,
             "FACILITATOR_CHANNELS": str(CHANNELS),
@@ -75,7 +75,8 @@ class Plan:
             **{f"{name}_PORT".upper(): str(port) for name, port in asdict(self.ports).items()},
         }
 
-    def _settings(self) -> dict[str, str]:
+    def settings(self) -> dict[str, str]:
+        """Give what every process of ours reads from its environment."""
         return {
             "PUBLIC_URL": self.web_url,
             "PROVIDER_SERVICES": self.services,

@@ -4,12 +4,12 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -29,6 +29,7 @@ class Platform:
         self.plan = plan
         self.keep_data = keep_data
         self.description = plan.data_dir / "dev.json"
+        self.variables = plan.data_dir / "dev.env"
         self.missing: list[str] = []
         self.manager = StackManager(BACK, on_started=self._watch_in_background)
 
@@ -46,7 +47,7 @@ class Platform:
             try:
                 self.manager.loop()
             finally:
-                self.description.unlink(missing_ok=True)
+                self._forget()
         return self._verdict()
 
     @contextlib.contextmanager
@@ -61,12 +62,16 @@ class Platform:
                 raise ConfigurationError(
                     [f"another platform runs with the data directory {home}; end it, or give --data-dir"]
                 ) from None
-            self.description.unlink(missing_ok=True)
+            self._forget()
             for part in ("redis", "facilitator"):
                 if not self.keep_data:
                     shutil.rmtree(home / part, ignore_errors=True)
                 (home / part).mkdir(exist_ok=True)
             yield
+
+    def _forget(self) -> None:
+        for file in (self.description, self.variables):
+            file.unlink(missing_ok=True)
 
     def _watch_in_background(self) -> None:
         threading.Thread(target=self._watch, daemon=True).start()
@@ -80,7 +85,8 @@ class Platform:
             self.missing = missing
             self.manager.terminate()
             return
-        write_private(self.description, self.plan.describe(self.manager.pids()))
+        write_private(self.variables, "".join(_exports(self.plan.settings())))
+        write_private(self.description, json.dumps(self.plan.describe(self.manager.pids()), indent=2) + "\n")
         self.manager.say(self._welcome())
 
     def _welcome(self) -> str:
@@ -92,6 +98,7 @@ class Platform:
                 f"       Tasks and workers     {plan.flower_url}   user dev, password {plan.flower_password}",
                 f"       Chain (Stellar RPC)   {plan.rpc_url}",
                 f"       Everything, as JSON   {self.description}",
+                f"       For operators         . {self.variables}, then `provider stats` and others",
                 "       Ctrl-C ends it all.",
                 "",
             ]
@@ -108,10 +115,16 @@ class Platform:
         return FAILED if ended or self.missing else 0
 
 
-def write_private(path: Path, content: dict[str, Any]) -> None:
+def _exports(settings: Mapping[str, str]) -> Iterator[str]:
+    """Spell settings for a shell to read."""
+    for name, value in settings.items():
+        yield f"export {name}={shlex.quote(value)}\n"
+
+
+def write_private(path: Path, content: str) -> None:
     """Write a file for this user's eyes, all or nothing."""
     draft = path.with_suffix(".tmp")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(json.dumps(content, indent=2) + "\n")
+        file.write(content)
     draft.replace(path)

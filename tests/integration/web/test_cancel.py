@@ -44,6 +44,7 @@ def test_a_running_job_is_202_while_its_handler_is_stopped(shop: Shop) -> None:
     shop.worker.start(job_id)
     answer = delete(shop, job_id)
     assert (answer.status_code, answer.json["status"]) == (202, "running")
+    assert answer.json["cancelAsked"] is True
     assert answer.headers["Location"].endswith(f"/jobs/{job_id}")
     assert delete(shop, job_id).status_code == 202
 
@@ -62,6 +63,7 @@ def test_a_cancel_may_wait_until_the_handler_has_stopped(shop: Shop) -> None:
     answer = delete(shop, job_id, Prefer="wait=2")
     thread.join()
     assert (answer.status_code, answer.json["status"]) == (200, "cancelled")
+    assert "cancelAsked" not in answer.json
     assert answer.headers["Preference-Applied"] == "wait=2"
 
 
