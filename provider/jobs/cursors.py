@@ -32,7 +32,7 @@ class Cursors:
             ids, cursor = self._next_uncertain(service, quota)
             if advance:
                 self._set(service, cursor)
-            jobs += [j for j in self._store.get_many(ids) if j.status is Status.PAYMENT_UNCERTAIN]
+            jobs += [j for j in self._read(service, ids) if j.status is Status.PAYMENT_UNCERTAIN]
         return jobs
 
     def _quotas(self, limit: int) -> dict[str, int]:
@@ -80,6 +80,10 @@ class Cursors:
         with reaching_redis():
             return list(self._client.zrange(index, start, end - 1))  # type: ignore[arg-type]
 
+    def _read(self, service: str, ids: list[str]) -> list[Job]:
+        """Read jobs; what is no id of a job of this service is passed over."""
+        return self._store.get_many([job_id for job_id in ids if keys.belongs(job_id, service)])
+
     # Settled jobs, each of which is confirmed once
 
     def settled(self, service: str, since_ms: int, limit: int) -> list[Job]:
@@ -98,7 +102,7 @@ class Cursors:
         found = sorted(found)[: limit + 1]
         if len(found) > limit:
             found = [pair for pair in found if pair[0] < found[-1][0]] or found
-        jobs = self._store.get_many([job_id for _, job_id in found])
+        jobs = self._read(service, [job_id for _, job_id in found])
         return list(takewhile(lambda job: job.expires_at_ms <= now_ms, jobs))
 
     def confirmed(self, service: str, created_at_ms: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from provider.jobs import keys
-from provider.jobs.models import Status
+from provider.jobs.models import INDEX_STEP, Status
 from provider.jobs.record import UNREADABLE
 from tests.support.reconciling import Claim, Scene
 
@@ -44,3 +44,14 @@ def test_an_unreadable_settled_job_does_not_keep_the_others_from_being_confirmed
     scene.expire()
     assert [found.job_id for found in scene.reconcile().contradictions] == [good.id]
     assert scene.reconcile().contradictions == []
+
+
+@pytest.mark.parametrize("status", [Status.PAYMENT_UNCERTAIN, Status.SUCCEEDED])
+def test_what_is_no_id_in_the_index_keeps_no_job_from_its_decision(scene: Scene, status: Status) -> None:
+    """Somebody wrote to the index by hand."""
+    claim = scene.claim()
+    score = status.code * INDEX_STEP + claim.job.created_at_ms
+    scene.redis.zadd(keys.index(claim.job.service), {"x": score, f"other.{'0' * 32}": score})
+    scene.expire()
+    assert scene.reconcile().counts["unpaid"] == 1
+    assert scene.job(claim).status is Status.FAILED
