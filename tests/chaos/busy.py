@@ -17,7 +17,7 @@ for name, charge in (("after", ChargePolicy.ON_SUCCESS), ("before", ChargePolicy
         Service(
             name=name,
             description="Works for a moment.",
-            price="0.05",
+            price="0.01",  # 100 USDC of the buyer's have to last for thousands of calls.
             charge=charge,
             handler=work,
             input_schema={"type": "object"},

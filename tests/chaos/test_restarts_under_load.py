@@ -183,7 +183,7 @@ def test_nothing_is_lost_when_every_process_restarts_under_load(stage: Crowd, se
     assert sum(job.charged for job in jobs) == sum(stage.evidence().charges().values())
     told = Counter((job.service, job.status.value, job.error) for job in jobs)
     print(f"{len(ids)} calls, restarts {dict(restarts)}, ends {dict(told)}")  # noqa: T201  Shown by -s.
-    assert sum(job.status is Status.SUCCEEDED for job in jobs) >= 0.8 * len(jobs), told
+    assert sum(job.status is Status.SUCCEEDED for job in jobs) >= 0.9 * len(jobs), told
     check_invariants(stage.evidence())
 
 
