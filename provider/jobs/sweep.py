@@ -18,7 +18,7 @@ from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs import figures
 from provider.jobs.claimkeys import ClaimKeys
 from provider.jobs.dispatch import Dispatcher
-from provider.jobs.figures import Figures, counted, timed
+from provider.jobs.figures import Figures, Unhurried, counted, timed
 from provider.jobs.lanes import Lanes
 from provider.jobs.lateness import Now, has_lost_its_worker, is_delayed, is_too_late
 from provider.jobs.leftovers import Leftovers
@@ -84,7 +84,7 @@ class Sweep:
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
         self._leftovers = Leftovers(store, settings)
-        self._figures = Figures(store)
+        self._figures = Unhurried(Figures(store), figures.SWEPT_AT)
         self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
     def run(self) -> SweepReport:
@@ -105,7 +105,7 @@ class Sweep:
         amounts = timed(figures.SWEEP_SECONDS, seconds)
         for action, count in report.actions.items():
             amounts |= counted(figures.SWEEP_ACTIONS, action, by=count)
-        self._figures.add(amounts, stamp=figures.SWEPT_AT)
+        self._figures.add(amounts, matters=bool(report.actions.total() or report.woken))
 
     def _service(self, name: str) -> Service | None:
         try:

@@ -11,7 +11,7 @@ from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
 from provider.errors import NotDurable
 from provider.jobs import keys
-from provider.jobs.figures import SETTLE_SECONDS, Figures, timed
+from provider.jobs.figures import SETTLE_SECONDS, SWEEP_SECONDS, SWEPT_AT, Figures, Unhurried, timed
 from provider.jobs.reconcile import Reconciler
 from provider.jobs.runner import Runner
 from provider.jobs.sweep import Sweep
@@ -34,9 +34,11 @@ def value(shop: Shop, name: str, **labels: str) -> float | None:
     return scrape(shop).get((f"provider_{name}", frozenset(labels.items())))
 
 
-def sweep(shop: Shop) -> None:
+def sweep(shop: Shop) -> Sweep:
     clock = LedgerClock(None, NoCache())
-    Sweep(shop.store, shop.registry, shop.worker.settler, clock, shop.wake_ups, shop.settings).run()
+    once = Sweep(shop.store, shop.registry, shop.worker.settler, clock, shop.wake_ups, shop.settings)
+    once.run()
+    return once
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,26 @@ def test_a_sweep_tells_its_time_its_actions_and_what_waits_for_it(shop: Shop) ->
     assert value(shop, "sweep_actions_total", action="settle_again") == 1
     assert value(shop, "sweep_seconds_count") == 1
     assert time.time() - 30 < (value(shop, "sweep_last_run_timestamp_seconds") or 0) <= time.time()
+
+
+def test_sweeps_that_find_nothing_are_written_once_a_minute(shop: Shop) -> None:
+    """§9: their cost is that of what is due; none of them is left out of the count in the end."""
+    gathering = Unhurried(Figures(shop.store), SWEPT_AT, seconds=60)
+    for matters, written in ((False, 1), (False, 1), (True, 3), (False, 3)):
+        gathering.add(timed(SWEEP_SECONDS, 0.001), matters=matters)
+        assert value(shop, "sweep_seconds_count") == written
+    hasty = Unhurried(Figures(shop.store), SWEPT_AT, seconds=0)
+    for written in (4, 5):
+        hasty.add(timed(SWEEP_SECONDS, 0.001), matters=False)
+        assert value(shop, "sweep_seconds_count") == written
+
+
+def test_an_idle_sweep_writes_nothing(shop: Shop) -> None:
+    """The first one writes that there is a sweep at all."""
+    idle = sweep(shop)
+    before = shop.store.client.info("persistence")["aof_current_size"]
+    idle.run()
+    assert shop.store.client.info("persistence")["aof_current_size"] == before
 
 
 @pytest.fixture
