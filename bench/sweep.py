@@ -56,7 +56,7 @@ def seconds(call: Callable[[], object]) -> float:
 def nothing_due(quick: bool) -> None:
     """Sweep stores of different size in turn, so that whatever else this machine does meets all alike.
 
-    Each sweep writes its figures, and the larger a file is the longer it takes to sync; so also without.
+    Were there a write, it would show with `always`: the larger a file is, the longer it takes to sync.
     """
     sizes, rounds = (STORED[:2], 100) if quick else (STORED, 500)
     sweeps: dict[int, Sweep] = {}

@@ -129,7 +129,7 @@ def test_settle_never_uses_a_connection_again(payment: PaymentPayload) -> None:
     with raw_server(answer(200, SETTLED)) as server:
         client = FacilitatorClient(server.url)
         assert [client.settle(payment, OFFER).kind for _ in range(3)] == [PAID] * 3
-        assert server.connections == 3
+        assert 3 <= server.connections <= 5, "nine, if none were kept; a close that is seen late costs one"
 
 
 @pytest.mark.parametrize("name", VERDICTS)
