@@ -5,17 +5,15 @@ service and status that was asked for, and a read of the jobs shown, however man
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from provider.jobs import keys
 from provider.jobs.connection import node_of, reaching_redis
 from provider.jobs.models import INDEX_STEP, Job, Status
-from provider.jobs.record import job_from_hash
 from provider.jobs.store import JobStore
+from provider.jobs.watch import glance
 
-FIELDS = tuple(f.name for f in fields(Job) if f.name not in {"id", "input", "output", "payment"})
-"""What is read of each job: all but what may be large, and is nobody's business in a list."""
 BATCH = 500
 
 Entry = tuple[int, str]
@@ -50,7 +48,8 @@ class Listing:
         """Read the next jobs in these statuses, claimed since a time. Raises ValueError for a bad `after`."""
         entries = self._entries(services, statuses, since_ms, limit + 1, _parse(after))
         shown = entries[:limit]
-        jobs = [job for job in self._read([job_id for _, job_id in shown]) if job.status in statuses]
+        known = glance(self._store, (job_id for _, job_id in shown))
+        jobs = [known[job_id] for _, job_id in shown if job_id in known and known[job_id].status in statuses]
         return Page(jobs, f"{shown[-1][0]}:{shown[-1][1]}" if len(entries) > limit else None)
 
     def ids(self, service: str, statuses: Collection[Status]) -> Iterator[str]:
@@ -88,23 +87,6 @@ class Listing:
         found = [(int(score) % INDEX_STEP, job_id) for answer in answers for job_id, score in answer]
         return [entry for entry in found if last is None or entry < last]
 
-    def _read(self, job_ids: list[str]) -> list[Job]:
-        """Read jobs in their order; those that are gone are left out."""
-        found: dict[str, Job] = {}
-        for service in dict.fromkeys(keys.split(job_id)[0] for job_id in job_ids):
-            of_service = [job_id for job_id in job_ids if keys.split(job_id)[0] == service]
-            found.update(self._read_service(of_service))
-        return [found[job_id] for job_id in job_ids if job_id in found]
-
-    def _read_service(self, job_ids: list[str]) -> dict[str, Job]:
-        with reaching_redis():
-            pipe = node_of(self._client, keys.job(job_ids[0])).pipeline(transaction=False)
-            for job_id in job_ids:
-                pipe.hmget(keys.job(job_id), FIELDS)
-            records = pipe.execute()
-        read = {i: _known(values) for i, values in zip(job_ids, records, strict=True)}
-        return {i: job_from_hash(i, record | {"input": ""}) for i, record in read.items() if record}
-
 
 def _ask(pipe: Any, index: str, base: int, since_ms: int, limit: int, last: Entry | None) -> None:
     before = base + INDEX_STEP if last is None else base + last[0]
@@ -112,10 +94,6 @@ def _ask(pipe: Any, index: str, base: int, since_ms: int, limit: int, last: Entr
     pipe.zrange(index, f"({before}", oldest, desc=True, byscore=True, offset=0, num=limit, withscores=True)
     if last is not None and last[0] >= since_ms:
         pipe.zrangebyscore(index, base + last[0], base + last[0], withscores=True)
-
-
-def _known(values: list[str | None]) -> dict[str, str]:
-    return {name: text for name, text in zip(FIELDS, values, strict=True) if text is not None}
 
 
 def _parse(after: str) -> Entry | None:
