@@ -41,7 +41,7 @@ class Cursors:
         with reaching_redis():
             pipe = self._client.pipeline(transaction=False)
             for service in services:
-                pipe.zcount(keys.index(service), *_scores(Status.PAYMENT_UNCERTAIN))
+                pipe.zcount(keys.index(service), *Status.PAYMENT_UNCERTAIN.scores)
             counts: list[int] = pipe.execute()
         waiting = sorted(zip(counts, services, strict=True))
         quotas: dict[str, int] = {}
@@ -63,7 +63,7 @@ class Cursors:
 
     def _bounds(self, service: str, index: str) -> tuple[int, int, int]:
         """Give the ranks of the first uncertain job, of the one after the last, and of the next in turn."""
-        low, high = _scores(Status.PAYMENT_UNCERTAIN)
+        low, high = Status.PAYMENT_UNCERTAIN.scores
         score, _, job_id = (self._get(service) or f"{low} ").partition(" ")
         with reaching_redis():
             pipe = node_of(self._client, index).pipeline(transaction=False)
@@ -117,7 +117,3 @@ class Cursors:
     def _set(self, name: str, value: str | int) -> None:
         with reaching_redis():
             self._client.hset(keys.RECONCILE_CURSOR, name, value)
-
-
-def _scores(status: Status) -> tuple[int, str]:
-    return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"

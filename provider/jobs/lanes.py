@@ -16,10 +16,6 @@ PACE_WEIGHT = 0.1
 MOST_RETRY_AFTER_MS = 3_600_000
 
 
-def _range(status: Status) -> tuple[int, str]:
-    return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
-
-
 def place_of(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
     ahead = max(0, rank + busy - service.concurrency + 1)
     return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
@@ -45,7 +41,7 @@ class Lanes:
             [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
             + [keys.pace(service.name)],
             [place, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
-            + [service.concurrency, average_ms, *_range(Status.PENDING), *_range(Status.QUEUED)],
+            + [service.concurrency, average_ms, *Status.PENDING.scores, *Status.QUEUED.scores],
         )
         if not admitted:
             retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)

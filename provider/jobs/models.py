@@ -32,6 +32,11 @@ class Status(StrEnum):
         return _CODES[self]
 
     @property
+    def scores(self) -> tuple[int, str]:
+        """Range of the status in the index, as Redis' commands take it."""
+        return self.code * INDEX_STEP, f"({(self.code + 1) * INDEX_STEP}"
+
+    @property
     def is_final(self) -> bool:
         return self in FINAL
 

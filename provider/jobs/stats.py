@@ -57,7 +57,7 @@ def count_jobs(store: JobStore, names: Iterable[str]) -> dict[str, dict[Status, 
         pipe = store.client.pipeline(transaction=False)
         for name in names:
             for status in Status:
-                pipe.zcount(keys.index(name), *_scores(status))
+                pipe.zcount(keys.index(name), *status.scores)
         counts = iter(pipe.execute())
     return {name: dict(zip(Status, islice(counts, len(Status)), strict=True)) for name in names}
 
@@ -76,7 +76,7 @@ def read_stranded(store: JobStore, offered: Container[str]) -> dict[str, Strande
 
 
 def _oldest(store: JobStore, name: str, status: Status) -> int | None:
-    low, high = _scores(status)
+    low, high = status.scores
     with reaching_redis():
         first = store.client.zrangebyscore(keys.index(name), low, high, start=0, num=1, withscores=True)
     return int(first[0][1]) - low if first else None
@@ -99,11 +99,11 @@ def read_stats(store: JobStore, services: Iterable[Service]) -> dict[str, LaneSt
 
 def _ask(pipe: Any, name: str) -> None:
     for status in Status:
-        pipe.zcount(keys.index(name), *_scores(status))
+        pipe.zcount(keys.index(name), *status.scores)
     pipe.zcount(keys.reserved(name), int(time.time() * 1000), "+inf")
     pipe.zcard(keys.slots(name))
     pipe.hget(keys.pace(name), "average_ms")
-    pipe.zrangebyscore(keys.index(name), *_scores(Status.PAYMENT_UNCERTAIN), start=0, num=1, withscores=True)
+    pipe.zrangebyscore(keys.index(name), *Status.PAYMENT_UNCERTAIN.scores, start=0, num=1, withscores=True)
     pipe.zrange(keys.due(name), 0, 0, withscores=True)
 
 
@@ -116,7 +116,3 @@ def _stats(service: Service, answers: list[Any]) -> LaneStats:
     oldest = int(uncertain[0][1]) - Status.PAYMENT_UNCERTAIN.code * INDEX_STEP if uncertain else None
     due_since = int(due[0][1]) if due else None
     return LaneStats(jobs, reserved, busy, average, round(wait), oldest, due_since)
-
-
-def _scores(status: Status) -> tuple[int, str]:
-    return status.code * INDEX_STEP, f"({(status.code + 1) * INDEX_STEP}"
