@@ -14,7 +14,7 @@ from bench.load import Measured, request_bytes, together
 from bench.payments import header, payments
 from bench.report import table
 from bench.services import services
-from provider.jobs.claims import ClaimDesk
+from provider.jobs.claim.desk import ClaimDesk
 
 BODY = json.dumps({"text": "x" * 180}).encode()
 CONNECTIONS = 16

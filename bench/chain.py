@@ -9,8 +9,8 @@ import redis
 from celery import Celery
 from kombu import Queue
 
-from config.celery import celery_config
-from config.settings import Settings
+from provider.broker.options import celery_config
+from provider.settings import Settings
 
 settings = Settings.from_env()
 app = Celery("bench")

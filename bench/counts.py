@@ -8,12 +8,12 @@ from bench import servers
 from bench.memory import finish_jobs
 from bench.report import table
 from bench.services import services
-from config.logging import configure_logging
-from provider.jobs import keys
-from provider.jobs.listing import Listing
-from provider.jobs.models import INDEX_STEP, Status
-from provider.jobs.stats import read_stats
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.listing import Listing
+from provider.jobs.store.stats import read_stats
+from provider.logs import configure_logging
 
 STORED = (1_000, 1_000_000)
 CHUNK = 10_000

@@ -1,10 +1,10 @@
 """Fill a store with finished jobs: copies of one that went the whole way, keys and fields included."""
 
 from bench.memory import finish_jobs
-from config.settings import Settings
-from provider.jobs import keys
-from provider.jobs.models import INDEX_STEP, Job, Status
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
+from provider.settings import Settings
 
 CHUNK = 1000
 COPY = """

@@ -15,12 +15,12 @@ from bench import servers
 from bench.payments import payments
 from bench.report import table
 from bench.services import services
-from config.settings import Settings
 from provider.chain.clock import LedgerClock
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.models import INDEX_STEP, Status
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.store.ledger_cache import LedgerCache
 from provider.payments.facilitator import FacilitatorClient
+from provider.settings import Settings
 
 DONE = "bench:done"
 
@@ -76,7 +76,7 @@ def timed(start: Callable[[], None], done: Callable[[], int], count: int) -> flo
 
 def ours(settings: Settings, count: int) -> float:
     """Claim the jobs, then let two workers run and settle them."""
-    from tasks.dispatch import CeleryDispatcher
+    from provider.broker.dispatcher import CeleryDispatcher
 
     store = servers.store_of(settings)
     clock = LedgerClock(None, LedgerCache(store))
@@ -86,7 +86,7 @@ def ours(settings: Settings, count: int) -> float:
     value = {"text": "x" * 180}
     for payment in payments(desk.quote(service), count):
         desk.call(service, lambda: value, payment)
-    with workers("tasks.app", ("handle.echo", "settle.echo"), servers.environment(settings)):
+    with workers("provider.workers.celery", ("handle.echo", "settle.echo"), servers.environment(settings)):
         dispatcher = CeleryDispatcher(_celery(settings))
         code = Status.SUCCEEDED.code * INDEX_STEP
         return timed(
@@ -99,7 +99,7 @@ def ours(settings: Settings, count: int) -> float:
 def _celery(settings: Settings):  # type: ignore[no-untyped-def]
     from celery import Celery
 
-    from config.celery import celery_config
+    from provider.broker.options import celery_config
 
     app = Celery("bench")
     app.conf.update(celery_config(settings, ["echo"]))

@@ -7,13 +7,13 @@ from bench.payments import payments
 from bench.report import table
 from bench.services import services
 from provider.chain.clock import LedgerClock
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.lanes import Lanes
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.models import Lease
-from provider.jobs.outcomes import Outcomes
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.model.job import Lease
+from provider.jobs.run.transitions import Outcomes
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.ledger_cache import LedgerCache
 from provider.payments.facilitator import FacilitatorClient
 
 BYTES = 200

@@ -7,12 +7,12 @@ due by waiting: the due entry, and the field that the rule reads.
 from collections.abc import Callable
 
 from bench.services import services
-from config.settings import Settings
-from provider.jobs import keys
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import Draft, Job, Lease, Status, Terms
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import Draft, Job, Lease, Status, Terms
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
 from provider.services import ChargePolicy
+from provider.settings import Settings
 
 LONG_AGO_MS = 10**9
 OUTPUT = {"output": '{"text":"y"}'}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import servers
 from bench.report import table
-from config.logging import configure_logging
+from provider.logs import configure_logging
 from provider.services import ChargePolicy
 from tests.support.reconciling import WINDOW, Claim, Scene, running_scene
 

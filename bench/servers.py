@@ -13,10 +13,10 @@ from pathlib import Path
 
 from stellar_sdk import Keypair
 
-from config.settings import USDC, Settings
-from provider.jobs.connection import connect
-from provider.jobs.store import JobStore
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
 from provider.localnet.redis_server import redis_command
+from provider.settings import USDC, Settings
 
 NETWORK = "stellar:testnet"
 SELLER = Keypair.random().public_key

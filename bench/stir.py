@@ -5,10 +5,10 @@ import time
 from itertools import count
 
 from bench.services import services
-from provider.jobs.connection import connect
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import ErrorCode, Lease, Status
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import ErrorCode, Lease, Status
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
 
 
 def main(redis_url: str, per_second: float) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from bench import servers
 from bench.report import table
 from bench.services import services
-from provider.jobs import keys
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import INDEX_STEP, Draft, Job, Status, Terms
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import INDEX_STEP, Draft, Job, Status, Terms
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
 from provider.services import ChargePolicy
 
 READS = "return 1"

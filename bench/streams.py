@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from bench import servers
 from bench.report import table
 from bench.wakeup import queue_a_job
-from provider.jobs.store import JobStore
+from provider.jobs.store.jobs import JobStore
 
 CLIENTS = 1000
 STIRRED_PER_SECOND = 5

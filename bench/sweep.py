@@ -13,17 +13,17 @@ from bench.mixture import KINDS, put_due
 from bench.report import table
 from bench.services import services
 from bench.store import WRITES
-from config.celery import celery_config
-from config.logging import configure_logging
-from config.settings import Settings
+from provider.broker.dispatcher import CeleryDispatcher
+from provider.broker.options import celery_config
 from provider.chain.clock import LedgerClock
-from provider.jobs.durability import Durability
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
-from provider.jobs.sweep import Sweep
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.ledger_cache import LedgerCache
+from provider.logs import configure_logging
 from provider.payments.facilitator import FacilitatorClient
-from tasks.dispatch import CeleryDispatcher
+from provider.settings import Settings
 
 STORED = (1_000, 100_000, 1_000_000)
 FLAT = 1.3

@@ -15,11 +15,11 @@ from itertools import count
 
 from bench import servers
 from bench.report import table
-from config.settings import Settings
-from provider.jobs import keys
-from provider.jobs.models import Draft, Status, Terms
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import Draft, Status, Terms
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
 from provider.services import ChargePolicy
+from provider.settings import Settings
 
 MOST = 2.0
 WARM_UP = 20
@@ -37,7 +37,7 @@ def publisher(settings: Settings, services: list[str]):  # type: ignore[no-untyp
     """Make a Celery application that only sends."""
     from celery import Celery
 
-    from config.celery import celery_config
+    from provider.broker.options import celery_config
 
     app = Celery("bench", set_as_current=False)
     app.conf.update(celery_config(settings, services))
@@ -46,7 +46,7 @@ def publisher(settings: Settings, services: list[str]):  # type: ignore[no-untyp
 
 def ours(settings: Settings) -> Callable[[], float]:
     """Give a call that wakes a worker for one queued job, and tells how long its handler took to start."""
-    from tasks.dispatch import CeleryDispatcher
+    from provider.broker.dispatcher import CeleryDispatcher
 
     store = servers.store_of(settings)
     dispatcher = CeleryDispatcher(publisher(settings, ["instant"]))
@@ -104,7 +104,7 @@ def run(quick: bool = False) -> None:
             for _ in range(2)
         )
         first = replace(first, provider_services="bench.instant")
-        stack.enter_context(worker("tasks.app", "handle.instant", first))
+        stack.enter_context(worker("provider.workers.celery", "handle.instant", first))
         stack.enter_context(worker("bench.bare", "bare", second))
         calls = {"ours": ours(first), "bare Celery task": bare(second)}
         took: dict[str, list[float]] = {name: [] for name in calls}

@@ -1,1 +1,1 @@
-"""Celery adapters: load, call the domain, store."""
+"""This deployment's Celery application."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from config.settings import SettingsError
 from provider.errors import ConfigurationError, ProviderError
+from provider.settings import SettingsError
 
 WRONG_CONFIGURATION = 2
 WHOLE = 1000

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import click
 
-from config.logging import configure_logging
-from config.settings import Settings
-from provider.jobs.cancel import Canceller
-from provider.jobs.dispatch import Dispatcher
-from provider.jobs.nudge import Nudge
-from provider.jobs.reconcile import Reconciler
-from provider.jobs.store import JobStore
+from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.reconcile.run import Reconciler
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.recover.retry_now import Nudge
+from provider.jobs.store.jobs import JobStore
+from provider.logs import configure_logging
 from provider.services import Registry
+from provider.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def operator(ctx: click.Context) -> Operator:
 
 
 def _from_environment() -> Operator:
-    from tasks import parts  # Reads the settings and the services.
-    from tasks.app import registry, settings
+    from provider import platform
+    from provider.workers.celery import registry, settings
 
     configure_logging("WARNING")
-    return Operator(parts.store(), registry, parts.dispatcher(), settings, parts.reconciler())
+    return Operator(platform.store(), registry, platform.dispatcher(), settings, platform.reconciler())

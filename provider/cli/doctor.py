@@ -10,17 +10,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from config.logging import configure_logging
-from config.settings import Settings, SettingsError
 from provider.chain.rpc import StellarRpc
+from provider.doctor.examine import Queues, check_facilitator, check_payee, check_rpc, no_rpc
+from provider.doctor.redis import Finding, Level, check_redis, fail, ok
 from provider.errors import ConfigurationError
-from provider.jobs.checkup import Queues, check_facilitator, check_payee, check_rpc, no_rpc
-from provider.jobs.connection import connect
-from provider.jobs.health import Finding, Level, check_redis, fail, ok
-from provider.jobs.store import JobStore
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.logs import configure_logging
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import load_registry
 from provider.services.registry import Registry
+from provider.settings import Settings, SettingsError
 
 STYLES = {Level.OK: "green", Level.ADVICE: "yellow", Level.FAIL: "bold red", Level.SKIPPED: "dim"}
 

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from provider.errors import ConfigurationError, RpcError
-from provider.localnet.facilitator.config import FacilitatorConfig
-from provider.localnet.facilitator.doctor import check_accounts
-from provider.localnet.facilitator.server import serve
-from provider.payments.networks import PASSPHRASES
+from provider.facilitator.config import FacilitatorConfig
+from provider.facilitator.doctor import check_accounts
+from provider.facilitator.server import serve
+from provider.networks import PASSPHRASES
 
 API_KEY_ENV = "FACILITATOR_API_KEY"
 

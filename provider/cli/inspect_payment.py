@@ -11,11 +11,11 @@ from rich.text import Text
 
 from provider.errors import CallError, PaymentRejected
 from provider.payments import wire
-from provider.payments.describe import FIELDS, describe_checked, describe_payload
 from provider.payments.headers import decode_payment_signature
 from provider.payments.models import PaymentPayload, PaymentRequirements
-from provider.payments.payload import check_payment
 from provider.payments.schemas import load_payload, load_requirements
+from provider.payments.stellar.check import check_payment
+from provider.payments.stellar.describe import FIELDS, describe_checked, describe_payload
 
 VALID, INVALID, UNREADABLE = 0, 1, 2
 

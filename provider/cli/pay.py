@@ -13,9 +13,9 @@ from rich.syntax import Syntax
 from stellar_sdk import Keypair
 from stellar_sdk.exceptions import Ed25519SecretSeedInvalidError
 
-from provider.localnet.payer import Buyer, Purchase
-from provider.localnet.payer.errors import NoAnswer
-from provider.localnet.payer.offers import units
+from provider.client import Buyer, Purchase
+from provider.client.errors import NoAnswer
+from provider.client.offers import units
 
 DEV_JSON = Path(".provider/dev.json")
 FAILED, UNDECIDED = 1, 3

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from config.logging import configure_logging
-from provider.jobs.evidence import Decision
-from provider.jobs.reconcile import LIMIT, ReconcileReport
+from provider.jobs.reconcile.evidence import Decision
+from provider.jobs.reconcile.run import LIMIT, ReconcileReport
+from provider.logs import configure_logging
 
 CONTRADICTED = 3
 """Exit status when a record says the opposite of the chain."""
@@ -33,8 +33,8 @@ def command(
     decides, and each other one must agree before a payment is called unpaid. Exit status 3: a finished job's
     record says the opposite of the chain.
     """
-    from tasks.app import settings  # Reads the settings and the services.
-    from tasks.parts import reconciler_by
+    from provider.platform import reconciler_by
+    from provider.workers.celery import settings  # Reads the settings and the services.
 
     configure_logging("WARNING")
     urls = rpcs or settings.stellar_rpc_urls

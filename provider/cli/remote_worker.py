@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import click
 
-from config.logging import configure_logging
+from provider.logs import configure_logging
 from provider.remote_worker.platform import Platform
 from provider.remote_worker.worker import Worker
 

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from config.settings import REQUIRED, Settings
+from provider.settings import REQUIRED, Settings
 
 SECRET_WORDS = ("TOKEN", "KEY", "URL")
 """URLs may carry a password."""

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from provider.cli._operator import operator
 from provider.cli._times import age
-from provider.jobs.models import Status
-from provider.jobs.stats import LaneStats, read_stats, read_stranded
+from provider.jobs.model.job import Status
+from provider.jobs.store.stats import LaneStats, read_stats, read_stranded
 from provider.services import Service
 
 HEADINGS = {Status.PAYMENT_UNCERTAIN: "uncertain"}

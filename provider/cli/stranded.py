@@ -9,7 +9,7 @@ from rich.text import Text
 
 from provider.cli._operator import operator
 from provider.cli._times import age
-from provider.jobs.stats import OPEN, read_stranded
+from provider.jobs.store.stats import OPEN, read_stranded
 
 
 @click.command("stranded")

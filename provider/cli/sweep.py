@@ -4,8 +4,8 @@ import json
 
 import click
 
-from config.logging import configure_logging
-from provider.jobs.sweep import SweepReport
+from provider.jobs.recover.sweep import SweepReport
+from provider.logs import configure_logging
 
 
 @click.command("sweep")
@@ -15,7 +15,7 @@ def command(as_json: bool) -> None:
 
     Workers do the same every SWEEP_SECONDS; running it beside them harms nobody.
     """
-    from tasks.parts import sweep  # Reads the settings and the services.
+    from provider.platform import sweep  # Reads the settings and the services.
 
     configure_logging("WARNING")
     report = sweep().run()

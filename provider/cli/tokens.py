@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import click
 
-from config.settings import Settings
 from provider.cli._commands import Commands
-from provider.jobs.connection import connect
-from provider.jobs.store import JobStore
-from provider.jobs.tokens import NAME, RemoteWorker, Tokens
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.tokens import NAME, RemoteWorker, Tokens
 from provider.services.registry import load_registry
+from provider.settings import Settings
 
 
 @click.group("tokens", cls=Commands)

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import click
 
-from config.celery import MAINTENANCE, handle_queue, settle_queue
-from config.settings import Settings
+from provider.broker.options import MAINTENANCE, handle_queue, settle_queue
 from provider.services import Service
 from provider.services.registry import load_registry
+from provider.settings import Settings
 
 QUIET = ["--without-gossip", "--without-mingle"]
 """Workers have nothing to tell each other: all they share is the job store."""
@@ -43,7 +43,7 @@ def worker_command(kinds: tuple[str, ...], names: list[str], concurrency: int | 
     handles = "handle" in kinds
     pool, jobs = ("prefork", 4) if handles else ("threads", 16)
     return [
-        *(sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "worker"),
+        *(sys.executable, "-m", "celery", "--quiet", "--app", "provider.workers.celery", "worker"),
         *("--pool", pool, "--concurrency", str(concurrency or jobs)),
         *("--queues", ",".join(names)),
         *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),

@@ -1,4 +1,4 @@
-"""The Redis that `provider dev` brings along: found on this machine, started with `config/redis.conf`."""
+"""The Redis that `provider dev` brings along, started with the `redis.conf` beside this file."""
 
 import re
 import shutil
@@ -40,7 +40,7 @@ def redis_version(server: Path) -> tuple[int, ...] | None:
 
 def redis_command(port: int, directory: Path) -> list[str]:
     """Build the command of a durable Redis on a loopback port that keeps its data in a directory."""
-    config = str(files("config") / "redis.conf")
+    config = str(files("provider.localnet") / "redis.conf")
     return [str(find_redis_server()), config, "--port", str(port), "--dir", str(directory)]
 
 

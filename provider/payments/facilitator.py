@@ -10,9 +10,9 @@ from provider import errors
 from provider.payments import transport, wire
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
-from provider.payments.payload import identify_payment
 from provider.payments.schemas import dump_payload, dump_requirements, load_verdict
 from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutcome, classify
+from provider.payments.stellar.check import identify_payment
 
 Observer = Callable[[str, float], None]
 """Told the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""

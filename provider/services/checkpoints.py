@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from config.settings import Settings
 from provider.errors import CheckpointRefused
 from provider.services.plain import not_json
+from provider.settings import Settings
 
 _TOLD = {
     "name": "the name of a unit may have {} bytes (CHECKPOINT_NAME_BYTES)",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from provider.web.guests import Guest
-from provider.web.stream import NEVER
+from provider.web.streams.stream import NEVER
 
 
 class Agenda:

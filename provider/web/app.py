@@ -5,38 +5,28 @@ import logging
 
 from flask import Flask
 
-from config.settings import Settings
-from provider.jobs.cancel import Canceller
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.events import JobEvents
-from provider.jobs.lanes import Lanes
-from provider.jobs.remote import Gateway
-from provider.jobs.store import JobStore
-from provider.jobs.tokens import Tokens
-from provider.jobs.watch import Glances
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.remote.gateway import Gateway
+from provider.jobs.store.batch_reads import Glances
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.subscription import JobEvents
+from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
-from provider.web import (
-    cors,
-    discovery,
-    health,
-    held,
-    jobs,
-    metrics,
-    openapi,
-    problems,
-    run,
-    services,
-    worker,
-)
-from provider.web.announcements import Announcements
-from provider.web.body import MAX_BODY_BYTES
-from provider.web.discovery import discovery_document
-from provider.web.hub import Hub
-from provider.web.live import JobNews
-from provider.web.metrics import metrics_registry
-from provider.web.openapi import openapi_document
+from provider.settings import Settings
+from provider.web.http import cors, problems
+from provider.web.http.body import MAX_BODY_BYTES
 from provider.web.parts import EXTENSION, Parts, list_services
-from provider.web.waiting import WaitingRoom
+from provider.web.resources import discovery, health, jobs, metrics, openapi, run, services, worker
+from provider.web.resources.discovery import discovery_document
+from provider.web.resources.metrics import metrics_registry
+from provider.web.resources.openapi import openapi_document
+from provider.web.streams import held
+from provider.web.streams.announcements import Announcements
+from provider.web.streams.hub import Hub
+from provider.web.streams.live import JobNews
+from provider.web.streams.waiting import WaitingRoom
 
 CONCERNS = (cors, metrics, held, problems)
 RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)

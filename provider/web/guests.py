@@ -9,7 +9,7 @@ from typing import Any
 
 from prometheus_client import Gauge
 
-from provider.web.stream import NEVER, Feed, Source
+from provider.web.streams.stream import NEVER, Feed, Source
 
 BEAT_SECONDS = 15.0
 """A comment this often keeps proxies from closing a stream in which nothing happens."""

@@ -7,23 +7,23 @@ from typing import cast
 from flask import current_app
 from prometheus_client import CollectorRegistry
 
-from config.settings import Settings
 from provider.errors import ServiceNotFound
-from provider.jobs.cancel import Canceller
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import Job, Place, Status
-from provider.jobs.remote import Gateway
-from provider.jobs.store import JobStore
-from provider.jobs.tokens import Tokens
-from provider.jobs.watch import Glances
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.model.job import Job, Place, Status
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.remote.gateway import Gateway
+from provider.jobs.store.batch_reads import Glances
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.tokens import Tokens
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
-from provider.web.announcements import Announcements
-from provider.web.challenge import Challenge, challenges
-from provider.web.hub import Hub
-from provider.web.live import JobNews
-from provider.web.waiting import WaitingRoom
+from provider.settings import Settings
+from provider.web.http.challenge import Challenge, challenges
+from provider.web.streams.announcements import Announcements
+from provider.web.streams.hub import Hub
+from provider.web.streams.live import JobNews
+from provider.web.streams.waiting import WaitingRoom
 
 EXTENSION = "provider"
 

@@ -21,8 +21,8 @@ from gunicorn import util
 from gunicorn.workers import gthread
 
 from provider.web.guests import Guest, Held, Listener
-from provider.web.hub import Hub
-from provider.web.stream import Parked
+from provider.web.streams.hub import Hub
+from provider.web.streams.stream import Parked
 
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "20"))
 LEAVE_SECONDS = 2.0

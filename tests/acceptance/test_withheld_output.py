@@ -14,7 +14,7 @@ import redis
 import requests
 from stellar_sdk import Keypair
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 from provider.payments.schemas import load_requirements
 from tests.support.payments import payment_header, signed_payment
 from tests.support.processes import wait_until

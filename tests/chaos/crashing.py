@@ -6,7 +6,7 @@ import signal
 from collections import Counter
 from pathlib import Path
 
-from provider.jobs.scripting import Scripts
+from provider.jobs.store.scripts import Scripts
 
 PLAN, KIND = "CRASH_PLAN", "CRASH_KIND"
 """Environment variables: where the plan is, and which kind of process this is."""

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from celery import Celery
 
-from config.celery import celery_config
-from config.settings import Settings
+from provider.broker.dispatcher import CeleryDispatcher
+from provider.broker.options import celery_config
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.reconcile import Reconciler
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
-from provider.jobs.sweep import Sweep
+from provider.jobs.reconcile.run import Reconciler
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.ledger_cache import LedgerCache
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import Registry
-from tasks.dispatch import CeleryDispatcher
+from provider.settings import Settings
 from tests.support.localnet import LocalNet
 
 LEDGER_SECONDS = 0.2

@@ -15,8 +15,8 @@ from typing import Any
 import requests
 
 from provider.cli.worker import queues, worker_command, worker_environment
-from provider.jobs.models import Job, Status
-from provider.jobs.schemas import dump_job
+from provider.jobs.model.job import Job, Status
+from provider.jobs.model.wire import dump_job
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_requirements
 from tests.chaos import crashing
@@ -92,7 +92,7 @@ class Stage(Parts):
         if kind == "web":
             return [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
         if kind == "beat":
-            return [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
+            return [sys.executable, "-m", "celery", "--quiet", "--app", "provider.workers.celery", "beat"]
         served = [service for service in self.registry if kind != "handle" or service.name != UNSERVED]
         return worker_command((kind,), queues(kind, served), self.concurrency.get(kind, 1))
 

@@ -18,10 +18,10 @@ from redbeat.decoder import RedBeatJSONDecoder, RedBeatJSONEncoder
 from redis import Redis
 from stellar_sdk import Keypair
 
-from config.celery import MAINTENANCE
+from provider.broker.options import MAINTENANCE
 from provider.cli.worker import worker_command
-from provider.jobs.models import Job, Lease, Status
-from provider.jobs.sweep import SWEPT
+from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.recover.sweep import SWEPT
 from tests.support.jobs import Platform, running_platform
 from tests.support.processes import family
 from tests.support.processes import wait_until as wait_for
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 60
 """A busy machine takes its time to start a process."""
 HOUR = 3600
 BEAT_WAITS = "beat_waits_for_redis"
-BEAT = [sys.executable, "-m", "celery", "--quiet", "--app", "tasks.app", "beat"]
+BEAT = [sys.executable, "-m", "celery", "--quiet", "--app", "provider.workers.celery", "beat"]
 SENDS = "Scheduler: Sending due task sweep"
 LOCK, SCHEDULE = "beat::lock", "beat::schedule"
 """RedBeat's keys under our prefix."""
@@ -183,7 +183,7 @@ def test_what_beat_sent_while_no_worker_ran_is_dropped(crew: Crew) -> None:
     time.sleep(SWEEP_SECONDS)  # The last of them expires.
     crew.start("maintenance")
     assert wait_until(lambda: crew.told("maintenance", SWEPT))
-    discarded = "Discarding revoked task: tasks.maintenance.s"
+    discarded = "Discarding revoked task: provider.workers.maintenance.s"
     assert wait_until(lambda: len(crew.told("maintenance", discarded)) >= 3), "beat tells before it sends"
     assert len(crew.told("maintenance", SWEPT)) == 1
 

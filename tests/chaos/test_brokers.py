@@ -8,9 +8,9 @@ from functools import cached_property
 import pytest
 from redis import Redis
 
-from config.settings import Settings
-from provider.jobs.figures import RECONCILED_AT, Figures
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store.metrics import RECONCILED_AT, Figures
+from provider.settings import Settings
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.stage import Stage, all_up
 from tests.support.invariants import check_invariants

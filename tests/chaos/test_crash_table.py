@@ -1,6 +1,6 @@
 """The crash table: a process is killed right after each stored step, and everything still ends as it must.
 
-Steps are scripts (`provider.jobs.scripting.STEPS`); `nth` counts them in the process that dies.
+Steps are scripts (`provider.jobs.store.scripts.STEPS`); `nth` counts them in the process that dies.
 """
 
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.models import Status
-from provider.jobs.scripting import STEPS
+from provider.jobs.model.job import Status
+from provider.jobs.store.scripts import STEPS
 from tests.chaos.crashing import write_plan
 from tests.chaos.stage import NOWHERE, Stage
 from tests.support.invariants import check_invariants
@@ -157,6 +157,6 @@ def test_every_stored_step_has_a_row_for_both_policies() -> None:
 
 def test_every_script_is_a_step_or_is_known_to_be_harmless() -> None:
     """A script that was forgotten in STEPS would have no row."""
-    folder = resources.files("provider.jobs") / "scripts"
+    folder = resources.files("provider.jobs.store") / "lua"
     scripts = {entry.name.removesuffix(".lua") for entry in folder.iterdir()}
     assert scripts == set(STEPS) | HARMLESS

@@ -19,13 +19,13 @@ import pytest
 import requests
 from redis.exceptions import RedisError
 
-from config.settings import Settings
 from provider.errors import StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.models import Job, Status
-from provider.jobs.schemas import dump_job
+from provider.jobs.model.job import Job, Status
+from provider.jobs.model.wire import dump_job
+from provider.jobs.store import keys
 from provider.payments.models import PaymentRequirements
 from provider.payments.schemas import load_requirements
+from provider.settings import Settings
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.stage import Stage, all_up
 from tests.support.invariants import check_invariants

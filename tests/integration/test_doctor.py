@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from config.settings import PUBNET, TESTNET
 from provider.chain.rpc import StellarRpc
-from provider.jobs.checkup import Queues, check_facilitator, check_rpc
-from provider.jobs.health import Finding, Level
+from provider.doctor.examine import Queues, check_facilitator, check_rpc
+from provider.doctor.redis import Finding, Level
 from provider.payments.facilitator import FacilitatorClient
+from provider.settings import PUBNET, TESTNET
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.localnet import LocalNet, running_localnet
 from tests.support.redis_cluster import running_cluster

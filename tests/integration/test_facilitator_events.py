@@ -6,7 +6,7 @@ import pytest
 from stellar_sdk import Address, Keypair, scval, xdr
 
 from provider.errors import PaymentRejected
-from provider.localnet.facilitator.events import check_only_transfer
+from provider.facilitator.events import check_only_transfer
 from provider.payments.models import CheckedPayment
 
 ASSET = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"

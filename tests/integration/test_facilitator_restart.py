@@ -13,11 +13,11 @@ import pytest
 import requests
 
 from provider.errors import ConfigurationError
-from provider.localnet.facilitator.attempts import Attempts, PaymentKey, State
-from provider.localnet.facilitator.facilitator import Facilitator
-from provider.localnet.facilitator.server import FacilitatorServer
+from provider.facilitator.attempts import Attempts, PaymentKey, State
+from provider.facilitator.facilitator import Facilitator
+from provider.facilitator.server import FacilitatorServer
 from provider.payments.models import PaymentPayload
-from provider.payments.payload import identify_payment
+from provider.payments.stellar.check import identify_payment
 from tests.support.localnet import PRICE, LocalNet, eventually, running_localnet
 
 PENDING = "settlement_pending"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
-from provider.localnet.facilitator.channels import Channels
+from provider.facilitator.channels import Channels
 from provider.payments.models import PaymentPayload
 from provider.payments.settlement import FacilitatorAnswer, SettleKind, classify
 from tests.support.localnet import PRICE, LocalNet, running_localnet

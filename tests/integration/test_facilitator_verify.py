@@ -9,7 +9,7 @@ import pytest
 import requests
 from stellar_sdk import Keypair
 
-from provider.localnet.facilitator.server import FacilitatorServer
+from provider.facilitator.server import FacilitatorServer
 from tests.support.localnet import LocalNet, running_localnet
 from tests.support.payments import signed_payment
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from provider.localnet.payer import Buyer
-from provider.localnet.payer.errors import CallRefused, NoAcceptableOffer, NoAnswer, PaymentRefused
+from provider.client import Buyer
+from provider.client.errors import CallRefused, NoAcceptableOffer, NoAnswer, PaymentRefused
 from provider.payments.headers import decode_payment_signature, encode_payment_response
 from provider.payments.schemas import settlement_response
 from tests.support.localnet import LocalNet, running_localnet

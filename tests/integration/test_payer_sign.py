@@ -7,7 +7,7 @@ import pytest
 from stellar_sdk import Keypair
 
 from provider.errors import PaymentRejected
-from provider.payments.payload import check_payment, identify_payment
+from provider.payments.stellar.check import check_payment, identify_payment
 from tests.support.localnet import LocalNet, running_localnet
 
 

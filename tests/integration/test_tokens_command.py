@@ -8,9 +8,9 @@ from click.testing import CliRunner, Result
 
 from provider.cli.main import main
 from provider.errors import InvalidToken
-from provider.jobs.connection import connect
-from provider.jobs.store import JobStore
-from provider.jobs.tokens import Tokens
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.tokens import Tokens
 
 SERVICES = "tests.integration.web.far"
 Run = Callable[..., Result]

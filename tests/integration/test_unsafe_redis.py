@@ -16,8 +16,19 @@ from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer, running_redis
 
 WEB = ["gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
-WORKER = ["celery", "-A", "tasks.app", "worker", "-P", "threads", "-c", "1", "-Q", "settle.sudoku"]
-BEAT = ["celery", "-A", "tasks.app", "beat"]
+WORKER = [
+    "celery",
+    "-A",
+    "provider.workers.celery",
+    "worker",
+    "-P",
+    "threads",
+    "-c",
+    "1",
+    "-Q",
+    "settle.sudoku",
+]
+BEAT = ["celery", "-A", "provider.workers.celery", "beat"]
 
 
 @pytest.fixture(scope="module")

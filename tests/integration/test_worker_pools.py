@@ -16,7 +16,7 @@ def start(pool: str, queue: str, redis_url: str) -> "subprocess.Popen[str]":
         "-m",
         "celery",
         "-A",
-        "tasks.app",
+        "provider.workers.celery",
         "worker",
         "-P",
         pool,

@@ -10,9 +10,9 @@ import pytest
 import requests
 from stellar_sdk import Keypair
 
+from provider.client import Buyer
+from provider.client.x402_scheme import register_exact_stellar_client
 from provider.localnet.demo.background import background_platform
-from provider.localnet.payer import Buyer
-from provider.localnet.payer.x402_scheme import register_exact_stellar_client
 from tests.interop.node import Node
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

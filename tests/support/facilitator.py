@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from provider.payments.payload import identify_payment
 from provider.payments.schemas import load_payload
+from provider.payments.stellar.check import identify_payment
 
 Answer = tuple[int, Any]
 """Status and JSON body."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.model.job import ErrorCode, Job, Status
 from provider.services import ChargePolicy
 
 EXPECTED_SECONDS = 10

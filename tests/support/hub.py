@@ -4,11 +4,11 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from provider.jobs import keys
-from provider.jobs.store import JobStore
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
 from provider.web.guests import Listener
-from provider.web.hub import Hub
-from provider.web.stream import Feed, News
+from provider.web.streams.hub import Hub
+from provider.web.streams.stream import Feed, News
 from tests.support.processes import wait_until
 
 NOBODY = "nobody." + "f" * 32

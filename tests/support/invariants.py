@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.settings import Settings
-from provider.jobs import keys
-from provider.jobs.models import Job, Status
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store import keys
+from provider.jobs.store.jobs import JobStore
 from provider.services import ChargePolicy, Registry
+from provider.settings import Settings
 
 MAX_ATTEMPTS = Settings().max_attempts
 PAID_UPFRONT = (Status.QUEUED, Status.RUNNING, Status.FAILED, Status.CANCELLED)

@@ -8,23 +8,23 @@ from typing import Any
 
 from stellar_sdk import Keypair
 
-from config.settings import USDC, Settings
 from provider.chain.clock import LedgerClock, LedgerTime
-from provider.jobs.cancel import Canceller
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import Job
-from provider.jobs.outcomes import Outcomes
-from provider.jobs.runner import Runner
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
-from provider.jobs.sweep import Sweep
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.model.job import Job
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.run.runner import Runner
+from provider.jobs.run.transitions import Outcomes
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload
 from provider.services import ChargePolicy, Context, DeterministicError, Registry, Service, TransientError
 from provider.services.checkpoints import CheckpointLimits
+from provider.settings import USDC, Settings
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import signed_payment
 

@@ -12,12 +12,12 @@ from typing import Any
 import requests
 from stellar_sdk import Address, Keypair
 
+from provider.client import sign_payment
+from provider.facilitator.config import FacilitatorConfig
+from provider.facilitator.server import FacilitatorServer
 from provider.localnet.chain.model import ChainConfig
 from provider.localnet.chain.server import ChainServer
 from provider.localnet.chain.state import ChainState
-from provider.localnet.facilitator.config import FacilitatorConfig
-from provider.localnet.facilitator.server import FacilitatorServer
-from provider.localnet.payer import sign_payment
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.schemas import dump_payload, dump_requirements
 from tests.support.payments import envelope, signed_entry, transfer

@@ -11,14 +11,13 @@ from typing import Any
 from redis import Redis
 from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
-from config.settings import TESTNET, USDC, Settings
-from provider.jobs import keys
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.models import Draft, Job, Status, Terms
-from provider.jobs.reconcile import Reconciler, ReconcileReport
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import Draft, Job, Status, Terms
+from provider.jobs.reconcile.run import Reconciler, ReconcileReport
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
 from provider.localnet.chain.faults import Faults
 from provider.localnet.chain.model import ChainConfig
 from provider.localnet.chain.rpc import Rpc
@@ -26,8 +25,9 @@ from provider.localnet.chain.server import ChainServer
 from provider.localnet.chain.state import ChainState
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload, PaymentRequirements
-from provider.payments.payload import identify_payment
+from provider.payments.stellar.check import identify_payment
 from provider.services import ChargePolicy
+from provider.settings import TESTNET, USDC, Settings
 from tests.support.counting import CountingRpc
 from tests.support.jobs import Wakeups
 from tests.support.payments import PASSPHRASES, signed_payment

@@ -1,6 +1,6 @@
 """Jobs that stand where a test needs them."""
 
-from provider.jobs.models import Job, Lease
+from provider.jobs.model.job import Job, Lease
 from tests.support.jobs import Platform
 
 

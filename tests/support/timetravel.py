@@ -4,7 +4,7 @@ from typing import Any
 
 from redis import Redis
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 
 
 def pass_time(client: "Redis", seconds: float) -> None:

@@ -4,8 +4,8 @@ import pytest
 from celery import Celery
 from celery.exceptions import QueueNotFound
 
-from config.celery import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP, broker_address, celery_config
-from config.settings import Settings
+from provider.broker.options import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP, broker_address, celery_config
+from provider.settings import Settings
 
 SERVICES = ["qr-code", "monte-carlo", "far"]
 

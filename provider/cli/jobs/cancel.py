@@ -7,9 +7,9 @@ import click
 
 from provider.cli._operator import Operator, operator
 from provider.errors import CancelRefused, JobNotFound
-from provider.jobs.cancel import CANCELLED, STOPPING
-from provider.jobs.models import Job, Status
-from provider.jobs.stats import count_jobs
+from provider.jobs.model.job import Job, Status
+from provider.jobs.recover.cancel import CANCELLED, STOPPING
+from provider.jobs.store.stats import count_jobs
 
 WAITING = (Status.QUEUED,)
 ALL = (Status.QUEUED, Status.RUNNING)

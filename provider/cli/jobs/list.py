@@ -7,9 +7,9 @@ import click
 
 from provider.cli._operator import operator
 from provider.cli._times import Since, age, now_ms
-from provider.jobs.listing import Listing, Page
-from provider.jobs.models import Job, Status
-from provider.jobs.schemas import dump_job
+from provider.jobs.model.job import Job, Status
+from provider.jobs.model.wire import dump_job
+from provider.jobs.store.listing import Listing, Page
 
 HEADINGS = ("job", "status", "age", "error")
 

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from provider.cli._operator import operator
-from provider.jobs.dossier import read_dossier
-from provider.jobs.models import Status
+from provider.jobs.model.job import Status
+from provider.jobs.store.inspect import read_dossier
 
 
 @click.command("show")

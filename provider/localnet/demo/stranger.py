@@ -9,7 +9,8 @@ import requests
 from stellar_sdk import Keypair, scval
 from stellar_sdk.contract import ContractClient
 
-from provider.localnet.payer import sign_payment
+from provider.client import sign_payment
+from provider.networks import PASSPHRASES
 from provider.payments.headers import (
     MAX_ANSWER_CHARS,
     PAYMENT_REQUIRED,
@@ -19,7 +20,6 @@ from provider.payments.headers import (
     encode_payment_signature,
 )
 from provider.payments.models import PaymentRequirements
-from provider.payments.networks import PASSPHRASES
 from provider.payments.schemas import dump_payload, load_payment_required
 
 ASK_SECONDS = 40

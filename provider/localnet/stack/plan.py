@@ -12,10 +12,10 @@ from typing import Any
 from honcho.environ import parse_procfile
 from stellar_sdk import Keypair
 
-from config.settings import TESTNET, USDC
-from provider.localnet.facilitator.config import channel_keypair
+from provider.facilitator.config import channel_keypair
 from provider.localnet.redis_server import find_redis_server
 from provider.localnet.stack.ports import LOOPBACK, Ports
+from provider.settings import TESTNET, USDC
 
 BACK = ("redis", "chain", "facilitator")
 """Processes that others need; they stop last."""
@@ -63,15 +63,14 @@ class Plan:
         }
 
     def _places(self) -> dict[str, str]:
-        config = files("config")
         return {
             "PYTHON": sys.executable,
             "AFTER": str(files(__package__) / "after.py"),
             "DATA_DIR": str(self.data_dir.absolute()),
             "REDIS_SERVER": str(self.redis_server),
-            "REDIS_CONFIG": str(config / "redis.conf"),
-            "GUNICORN_CONFIG": str(config / "gunicorn.py"),
-            "FLOWER_CONFIG": str(config / "flower.py"),
+            "REDIS_CONFIG": str(files("provider.localnet") / "redis.conf"),
+            "GUNICORN_CONFIG": "python:provider.web.server",
+            "FLOWER_CONFIG": str(files("provider.workers") / "flower.py"),
             **{f"{name}_PORT".upper(): str(port) for name, port in asdict(self.ports).items()},
         }
 

@@ -7,11 +7,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from provider.errors import JobNotFound
-from provider.jobs import keys
-from provider.jobs.leftovers import ABANDONED
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.recover.orphans import ABANDONED
+from provider.jobs.store import keys
 from provider.payments.models import PaymentPayload
-from provider.payments.payload import claim_digest, identify_payment
+from provider.payments.stellar.check import claim_digest, identify_payment
 from tests.support.jobs import Platform, service
 from tests.support.timetravel import pass_time
 

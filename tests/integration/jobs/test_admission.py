@@ -3,7 +3,7 @@
 import pytest
 
 from provider.errors import LaneFull, PaymentRejected
-from provider.jobs import keys
+from provider.jobs.store import keys
 from provider.services import Service
 from tests.support.jobs import Platform, service
 from tests.support.racing import race

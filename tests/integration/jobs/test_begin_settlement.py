@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from provider.jobs import keys
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 from tests.support.racing import race_rounds
 

@@ -13,9 +13,9 @@ from provider.errors import (
     PaymentUncertain,
     SettlementBegun,
 )
-from provider.jobs import keys
-from provider.jobs.models import ErrorCode, Job, Status
-from provider.jobs.schemas import dump_job
+from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.wire import dump_job
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 from tests.support.standing import failed, produced, queued, running, settling, succeeded, uncertain
 from tests.support.timetravel import pass_time

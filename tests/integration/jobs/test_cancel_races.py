@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from provider.errors import CancelRefused
-from provider.jobs.models import Job, Status
-from provider.jobs.scripting import Scripts
-from provider.payments.payload import identify_payment
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store.scripts import Scripts
 from provider.payments.schemas import load_payload
+from provider.payments.stellar.check import identify_payment
 from tests.support.facilitator import Answer, settled
 from tests.support.invariants import Evidence, check_invariants
 from tests.support.jobs import Platform, running_platform

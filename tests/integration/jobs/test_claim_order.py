@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from provider.errors import FacilitatorUnreachable, InvalidInput, LaneFull, PaymentRejected, ProviderError
-from provider.jobs import keys
-from provider.jobs.models import Status
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
 from tests.support.jobs import Platform, service
 
 WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}

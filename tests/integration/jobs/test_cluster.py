@@ -12,16 +12,16 @@ from redis import Redis
 from redis.crc import key_slot
 
 from provider.errors import StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.connection import connect, node_of
-from provider.jobs.dossier import read_dossier
-from provider.jobs.durability import Durability
-from provider.jobs.events import JobEvents
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.listing import Listing
-from provider.jobs.models import Status
-from provider.jobs.stats import read_stats, read_stranded
-from provider.jobs.store import JobStore
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect, node_of
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.inspect import read_dossier
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.ledger_cache import LedgerCache
+from provider.jobs.store.listing import Listing
+from provider.jobs.store.stats import read_stats, read_stranded
+from provider.jobs.store.subscription import JobEvents
 from provider.services import ChargePolicy
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.processes import wait_until

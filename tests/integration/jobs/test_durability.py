@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from provider.errors import NotDurable
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
 from tests.support.jobs import Platform, running_platform
 from tests.support.redis_server import RedisServer
 
@@ -70,7 +70,7 @@ def test_without_confirmation_no_call_is_made(platform: Platform, config: dict[s
 
 
 def _settler(platform: Platform, *, timeout_ms: int) -> Any:
-    from provider.jobs.settler import Settler
+    from provider.jobs.settle.settler import Settler
 
     durability = Durability(platform.store.client, timeout_ms=timeout_ms)
     return Settler(platform.store, platform.client, durability, platform.wakeups, platform.settings)

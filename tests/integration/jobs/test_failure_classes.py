@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
 from provider.services import ChargePolicy, Context, DeterministicError, TransientError
 from tests.support.failure_classes import CASES, LIMITS, Case, Failure, Moment
 from tests.support.jobs import Platform, running_platform, service

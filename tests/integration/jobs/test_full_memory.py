@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from provider.errors import StoreUnavailable
-from provider.jobs.models import Lease, Status
+from provider.jobs.model.job import Lease, Status
 from tests.support.jobs import Platform, running_platform
 from tests.support.redis_server import RedisServer
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from provider.errors import CheckpointRefused
-from provider.jobs import keys
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store import keys
 from provider.services import Context
 from provider.services.checkpoints import CheckpointLimits
 from provider.services.testing import LocalContext

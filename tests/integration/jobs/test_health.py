@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from provider.doctor.redis import Finding, Level, check_redis, refuse_eviction, refuse_unsafe_redis
 from provider.errors import ConfigurationError, StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.connection import connect
-from provider.jobs.health import Finding, Level, check_redis, refuse_eviction, refuse_unsafe_redis
-from provider.jobs.store import JobStore
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
 from tests.support.processes import wait_until
 from tests.support.redis_cluster import running_cluster
 from tests.support.redis_server import RedisServer, running_redis

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import Job
+from provider.jobs.model.job import Job
+from provider.jobs.store import keys
 from tests.support.invariants import Evidence, Run, check_invariants
 from tests.support.jobs import Platform
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import Job, Lease, Status
+from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.store import keys
 from provider.services import Service
 from tests.support.jobs import Platform
 from tests.support.racing import race, race_rounds

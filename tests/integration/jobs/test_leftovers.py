@@ -7,11 +7,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from provider.errors import RecordUnreadable
-from provider.jobs import keys
-from provider.jobs.leftovers import RECORD_MISSING
-from provider.jobs.models import Job, Lease, Status
-from provider.jobs.record import UNREADABLE
-from provider.jobs.sweep import LOOK_FAILED
+from provider.jobs.model.codec import UNREADABLE
+from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.recover.orphans import RECORD_MISSING
+from provider.jobs.recover.sweep import LOOK_FAILED
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 from tests.support.timetravel import pass_time
 

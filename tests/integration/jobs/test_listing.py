@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.listing import BATCH, Listing, Page
-from provider.jobs.models import INDEX_STEP, Job, Status
+from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.store import keys
+from provider.jobs.store.listing import BATCH, Listing, Page
 from tests.support.jobs import Platform, service
 
 EVERY = tuple(Status)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 
 FIELD = "x" * 180

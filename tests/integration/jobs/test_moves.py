@@ -2,8 +2,8 @@
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import INDEX_STEP, Draft, Job, Lease, Status
+from provider.jobs.model.job import INDEX_STEP, Draft, Job, Lease, Status
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from provider.errors import JobNotFound, NothingToRetry
-from provider.jobs.models import Job, Status
-from provider.jobs.nudge import Nudge
+from provider.jobs.model.job import Job, Status
+from provider.jobs.recover.retry_now import Nudge
 from tests.support.jobs import Platform, service
 from tests.support.standing import failed, produced, running, settling, succeeded, uncertain
 

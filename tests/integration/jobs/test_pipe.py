@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from provider.jobs.pipe import Inlet, Outlet, send_in_time
+from provider.jobs.run.framing import Inlet, Outlet, send_in_time
 
 
 @pytest.fixture

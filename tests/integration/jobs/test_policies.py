@@ -2,9 +2,9 @@
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import ErrorCode, Status
-from provider.jobs.schemas import dump_job, http_status
+from provider.jobs.model.job import ErrorCode, Status
+from provider.jobs.model.wire import dump_job, http_status
+from provider.jobs.store import keys
 from tests.support.jobs import Platform, running_platform, service
 
 

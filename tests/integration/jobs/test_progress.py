@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import Job, Status
-from provider.jobs.supervisor import Supervisor
+from provider.jobs.model.job import Job, Status
+from provider.jobs.run.supervisor import Supervisor
+from provider.jobs.store import keys
 from provider.services.progress import Progress
 from tests.support.handlers import misbehave
 from tests.support.jobs import Platform, running_platform, service

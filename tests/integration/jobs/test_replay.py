@@ -7,11 +7,11 @@ import pytest
 from stellar_sdk import Keypair, TransactionEnvelope
 
 from provider.errors import IdentifierMismatch, PaymentMismatch
-from provider.jobs.claimkeys import MISMATCHES_ALLOWED
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
+from provider.jobs.store.claims import MISMATCHES_ALLOWED
 from provider.payments.models import PaymentPayload
-from provider.payments.payload import identify_payment
-from provider.payments.proof import make_proof
+from provider.payments.stellar.check import identify_payment
+from provider.payments.stellar.proof import make_proof
 from tests.support.jobs import NETWORK, Platform
 from tests.support.payments import PASSPHRASES
 from tests.support.timetravel import pass_time

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.models import Job, Status
+from provider.jobs.model.job import Job, Status
 from tests.support.handlers import misbehave
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.processes import is_alive, wait_until
@@ -122,7 +122,7 @@ def killed_at_work(platform: Platform, worker: Callable[[str], int], tmp_path: P
 
 
 def running(platform: Platform) -> list[str]:
-    from provider.jobs import keys
+    from provider.jobs.store import keys
 
     return list(platform.store.client.zrange(keys.slots("patient"), 0, -1))  # type: ignore[arg-type]
 

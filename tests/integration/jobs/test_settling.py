@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import ErrorCode, Job, Status
+from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.store import keys
 from provider.payments.settlement import SettleKind, SettleOutcome
 from tests.support.jobs import Platform
 from tests.support.racing import race

@@ -2,10 +2,10 @@
 
 import pytest
 
-from provider.jobs import events, keys
-from provider.jobs.connection import connect
-from provider.jobs.events import JobEvents
-from provider.jobs.store import JobStore
+from provider.jobs.store import keys, subscription
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.subscription import JobEvents
 from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer
 from tests.support.relay import Relay, start_relay
@@ -22,7 +22,7 @@ def relay(shared_redis: RedisServer) -> Relay:
 @pytest.fixture
 def heard(relay: Relay, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Listen, in short turns."""
-    monkeypatch.setattr(events, "QUIET_SECONDS", 0.5)
+    monkeypatch.setattr(subscription, "QUIET_SECONDS", 0.5)
     words: list[str] = []
     JobEvents(JobStore(connect(relay.url))).listen(lambda job_id, word: words.append(word))
     assert wait_until(lambda: words == [""])

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import ErrorCode, Job, Lease, Status
+from provider.jobs.model.job import ErrorCode, Job, Lease, Status
+from provider.jobs.store import keys
 from tests.support.jobs import Platform, service
 from tests.support.timetravel import pass_time
 

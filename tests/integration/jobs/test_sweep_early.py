@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 from tests.integration.jobs.test_sweep import EXPIRED, leased, swept, with_output
 from tests.support.jobs import Platform, running_platform
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from provider.errors import StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.models import Job, Lease, Status
-from provider.jobs.sweep import Sweep
+from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.store import keys
 from tests.support.jobs import Platform
 from tests.support.racing import race
 from tests.support.timetravel import pass_time
@@ -95,7 +95,7 @@ def test_the_more_wait_to_be_settled_the_less_often_each_is_asked_for(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C1: settlers that are behind are not put farther behind by the same messages again and again."""
-    monkeypatch.setattr("provider.jobs.sweep.MOST_ASKED", JOBS / 3)
+    monkeypatch.setattr("provider.jobs.recover.sweep.MOST_ASKED", JOBS / 3)
     for _ in range(JOBS):
         platform.buy("before")
     for seconds, asked in ((16, JOBS), (16, 0), (16, 0), (16, JOBS)):

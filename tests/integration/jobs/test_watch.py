@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from provider.errors import JobNotFound, StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.connection import connect
-from provider.jobs.models import Status
-from provider.jobs.store import JobStore
-from provider.jobs.watch import Glances, glance
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
+from provider.jobs.store.batch_reads import Glances, glance
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
 from tests.support.jobs import Platform
 from tests.support.racing import race
 from tests.support.redis_server import RedisServer

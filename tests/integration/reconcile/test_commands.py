@@ -6,9 +6,9 @@ import subprocess
 import sys
 from typing import Any
 
-from config.settings import TESTNET, USDC
-from provider.jobs import keys
-from provider.jobs.models import Status
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
+from provider.settings import TESTNET, USDC
 from tests.support.reconciling import Scene
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from provider.jobs import keys
-from provider.jobs.confirm import CONTRADICTION
-from provider.jobs.figures import CONTRADICTIONS, Figures
-from provider.jobs.models import INDEX_STEP, Status
+from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.reconcile.audit import CONTRADICTION
+from provider.jobs.store import keys
+from provider.jobs.store.metrics import CONTRADICTIONS, Figures
 from provider.services import ChargePolicy
 from tests.support.reconciling import VALID_LEDGERS, Claim, Scene
 
@@ -113,7 +113,7 @@ def test_jobs_that_the_rpc_cannot_tell_about_yet_are_looked_at_again(
 def test_each_of_many_is_confirmed_once_in_batches(
     scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("provider.jobs.reconcile.CONFIRM_AT_LEAST", 4)
+    monkeypatch.setattr("provider.jobs.reconcile.run.CONFIRM_AT_LEAST", 4)
     names = ["one", "two", "two", "three", "three", "three"] * 3
     claims = [settled(service=name, expiration=scene.ledger + VALID_LEDGERS) for name in names]
     scene.expire()
@@ -125,7 +125,7 @@ def test_jobs_of_one_millisecond_are_not_torn_apart(
     scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cursor is a time: had one of them been left for the next run, it would never be looked at."""
-    monkeypatch.setattr("provider.jobs.reconcile.CONFIRM_AT_LEAST", 2)
+    monkeypatch.setattr("provider.jobs.reconcile.run.CONFIRM_AT_LEAST", 2)
     claims = [settled() for _ in range(3)]
     index, now_ms = keys.index("after"), scene.store.now_ms()
     for claim, made_at in zip(claims, (now_ms - 9, now_ms - 5, now_ms - 5), strict=True):

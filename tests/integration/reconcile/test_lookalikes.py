@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
-from config.settings import PUBNET
-from provider.jobs import keys
-from provider.jobs.models import Status
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
+from provider.settings import PUBNET
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Scene
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from config.settings import TESTNET, USDC, Settings
 from provider.chain.clock import LedgerClock
-from provider.jobs import keys
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.lanes import Lanes
-from provider.jobs.ledgercache import LedgerCache
-from provider.jobs.models import Job, Status
-from provider.jobs.outcomes import Outcomes
-from provider.jobs.reconcile import Reconciler
-from provider.jobs.schemas import dump_job
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
-from provider.jobs.sweep import Sweep
+from provider.jobs.model.job import Job, Status
+from provider.jobs.model.wire import dump_job
+from provider.jobs.reconcile.run import Reconciler
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.run.transitions import Outcomes
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.ledger_cache import LedgerCache
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import ChargePolicy, Registry
+from provider.settings import TESTNET, USDC, Settings
 from tests.support.invariants import Evidence, check_invariants
 from tests.support.jobs import service
 from tests.support.racing import race_rounds

@@ -3,9 +3,9 @@
 import pytest
 from stellar_sdk import Keypair, TransactionBuilder
 
-from config.settings import TESTNET
-from provider.jobs.models import ErrorCode, Status
+from provider.jobs.model.job import ErrorCode, Status
 from provider.services import ChargePolicy
+from provider.settings import TESTNET
 from tests.support.payments import PASSPHRASES
 from tests.support.reconciling import PRICE, VALID_LEDGERS, Scene
 

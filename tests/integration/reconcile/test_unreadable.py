@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from provider.jobs import keys
-from provider.jobs.models import INDEX_STEP, Status
-from provider.jobs.record import UNREADABLE
+from provider.jobs.model.codec import UNREADABLE
+from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.store import keys
 from tests.support.reconciling import Claim, Scene
 
 

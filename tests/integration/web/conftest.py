@@ -9,24 +9,24 @@ import pytest
 from flask.testing import FlaskClient
 from stellar_sdk import Keypair
 
-from config.settings import TESTNET, USDC, Settings
 from provider.chain.clock import LedgerClock
-from provider.jobs import keys
-from provider.jobs.cancel import Canceller
-from provider.jobs.claims import ClaimDesk
-from provider.jobs.connection import connect
-from provider.jobs.durability import Durability
-from provider.jobs.events import JobEvents
-from provider.jobs.lanes import Lanes
-from provider.jobs.models import ErrorCode, Job, Lease
-from provider.jobs.outcomes import Outcomes
-from provider.jobs.remote import Gateway
-from provider.jobs.settler import Settler
-from provider.jobs.store import JobStore
+from provider.jobs.claim.desk import ClaimDesk
+from provider.jobs.model.job import ErrorCode, Job, Lease
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.remote.gateway import Gateway
+from provider.jobs.run.transitions import Outcomes
+from provider.jobs.settle.settler import Settler
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.subscription import JobEvents
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import Registry, Service
+from provider.settings import TESTNET, USDC, Settings
 from provider.web.app import create_app
-from provider.web.metrics import facilitator_called
+from provider.web.resources.metrics import facilitator_called
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import payment_header, signed_payment
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.tokens import Tokens
+from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
-from provider.web import announcements
+from provider.web.streams import announcements
 from tests.integration.web.conftest import Shop, sell
 from tests.support.sse import Event, events
 

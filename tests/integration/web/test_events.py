@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.models import ErrorCode
-from provider.web.hub import Hub
+from provider.jobs.model.job import ErrorCode
+from provider.jobs.store import keys
+from provider.web.streams.hub import Hub
 from tests.integration.web.conftest import Shop
 from tests.support.hub import all_were_asked_for, subscribe
 from tests.support.processes import wait_until

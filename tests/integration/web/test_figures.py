@@ -10,11 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
 from provider.errors import NotDurable
-from provider.jobs import keys
-from provider.jobs.figures import SETTLE_SECONDS, SWEEP_SECONDS, SWEPT_AT, Figures, Unhurried, timed
-from provider.jobs.reconcile import Reconciler
-from provider.jobs.runner import Runner
-from provider.jobs.sweep import Sweep
+from provider.jobs.reconcile.run import Reconciler
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.run.runner import Runner
+from provider.jobs.store import keys
+from provider.jobs.store.metrics import SETTLE_SECONDS, SWEEP_SECONDS, SWEPT_AT, Figures, Unhurried, timed
 from tests.integration.web.conftest import NoCache, Shop
 from tests.support.facilitator import Answer
 from tests.support.reconciling import Scene, running_scene

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from provider.errors import StoreUnavailable
-from provider.jobs import keys
-from provider.jobs.connection import connect
-from provider.jobs.events import JobEvents
-from provider.jobs.store import JobStore
-from provider.web import guests, hub
+from provider.jobs.store import keys
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.subscription import JobEvents
+from provider.web import guests
 from provider.web.guests import Guest, Held, Listener
-from provider.web.hub import Hub
-from provider.web.stream import Feed, News
+from provider.web.streams import hub
+from provider.web.streams.hub import Hub
+from provider.web.streams.stream import Feed, News
 from tests.support.hub import subscribe
 from tests.support.processes import wait_until
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from examples.remote import services
-from provider.jobs.models import Status
-from provider.jobs.tokens import Tokens
+from provider.jobs.model.job import Status
+from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
 from tests.integration.web.conftest import PAY_TO, Shop
 from tests.interop.node import node_or_skip

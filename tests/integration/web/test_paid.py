@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 from tests.integration.web.conftest import Shop
 from tests.integration.web.test_unpaid import decoded
 from tests.support.redis_server import RedisServer

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from provider.jobs.models import ErrorCode, Job, Status
-from provider.jobs.tokens import Tokens
+from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.store.tokens import Tokens
 from provider.remote_worker import errand
 from provider.remote_worker.platform import Platform
 from provider.remote_worker.worker import Worker
@@ -199,7 +199,7 @@ def test_all_that_a_program_completed_is_kept_though_it_ends_at_once(shop: Shop,
 
 
 def _places(job: Job) -> list[str]:
-    from provider.jobs import keys
+    from provider.jobs.store import keys
 
     return [keys.job(job.id), keys.lane(job.service), keys.due(job.service)]
 

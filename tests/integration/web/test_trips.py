@@ -4,8 +4,8 @@ from typing import Any
 
 import redis
 
-from provider.jobs import keys
-from provider.jobs.runner import Runner
+from provider.jobs.run.runner import Runner
+from provider.jobs.store import keys
 from tests.integration.web.conftest import Shop
 
 

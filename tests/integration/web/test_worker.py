@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from provider.jobs import keys
-from provider.jobs.announce import AnnouncingDispatcher
-from provider.jobs.models import ErrorCode, Job, Status
-from provider.jobs.remote import Gateway
-from provider.jobs.runner import Runner
-from provider.jobs.tokens import Tokens
+from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.remote.dispatcher import AnnouncingDispatcher
+from provider.jobs.remote.gateway import Gateway
+from provider.jobs.run.runner import Runner
+from provider.jobs.store import keys
+from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
 from tests.integration.web.conftest import NotedWakeUps, Shop, sell
 from tests.support.farworker import FarWorker

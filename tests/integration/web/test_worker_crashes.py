@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from provider.chain.clock import LedgerClock
-from provider.jobs.models import Status
-from provider.jobs.sweep import Sweep
-from provider.jobs.tokens import Tokens
+from provider.jobs.model.job import Status
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
 from tests.integration.web.conftest import PAY_TO, NoCache, Shop, sell
 from tests.support.farworker import FarWorker

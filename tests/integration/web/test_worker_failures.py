@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from provider.chain.clock import LedgerClock
-from provider.jobs.models import Job, Status
-from provider.jobs.sweep import Sweep
-from provider.jobs.tokens import Tokens
+from provider.jobs.model.job import Job, Status
+from provider.jobs.recover.sweep import Sweep
+from provider.jobs.store.tokens import Tokens
 from provider.services import ChargePolicy, Registry
 from tests.integration.web.conftest import NoCache, Shop
 from tests.support.failure_classes import CASES, LIMITS, Case, Failure, Moment

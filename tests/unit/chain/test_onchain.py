@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
-from config.settings import PUBNET, TESTNET, USDC
 from provider.chain.onchain import (
     ARCHIVAL_KEY,
     MIN_TEMPORARY_TTL,
@@ -24,6 +23,7 @@ from provider.chain.onchain import (
 )
 from provider.chain.rpc import Transaction
 from provider.payments.models import PaymentRequirements
+from provider.settings import PUBNET, TESTNET, USDC
 from tests.support.payments import PASSPHRASES, envelope, signed_entry, transfer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

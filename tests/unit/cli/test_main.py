@@ -7,11 +7,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from config.settings import SettingsError
 from provider import __version__
 from provider.cli._commands import told
 from provider.cli.main import LazyCommands, main
 from provider.errors import ConfigurationError, JobNotFound, RpcUnreachable, StoreUnavailable
+from provider.settings import SettingsError
 
 
 @pytest.mark.parametrize("command", ["chain", "dev", "demo", "facilitator", "inspect-payment", "worker"])

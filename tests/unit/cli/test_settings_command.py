@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from config.settings import Settings
 from provider.cli.main import main
+from provider.settings import Settings
 
 PAGE = Path(__file__).parents[3] / "docs/reference/settings.md"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from honcho.environ import parse_procfile
 
-from config.settings import Settings
 from provider.errors import ConfigurationError
 from provider.localnet import redis_server
 from provider.localnet.stack.plan import BACK, Plan
 from provider.localnet.stack.platform import write_private
 from provider.localnet.stack.ports import Ports, is_free
 from provider.localnet.stack.ready import online_workers
+from provider.settings import Settings
 
 PLAN = Plan(ports=Ports.from_base(8000), data_dir=Path("/tmp/nowhere"))
 
@@ -128,7 +128,7 @@ def test_flower_starts_with_passwords() -> None:
 def _flower_config(value: str) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "FLOWER_BASIC_AUTH": value}
     read = "import flower.options, sys, tornado.options; tornado.options.parse_config_file(sys.argv[1])"
-    command = [sys.executable, "-c", read, str(files("config") / "flower.py")]
+    command = [sys.executable, "-c", read, str(files("provider.workers") / "flower.py")]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.jobs.models import Terms
+from provider.jobs.model.job import Terms
 from provider.services import ChargePolicy
 
 

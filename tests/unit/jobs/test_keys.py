@@ -6,7 +6,7 @@ import re
 import pytest
 from redis.crc import key_slot
 
-from provider.jobs import keys
+from provider.jobs.store import keys
 
 TOKEN = "0123456789abcdef" * 2
 JOB = f"qr-code.{TOKEN}"

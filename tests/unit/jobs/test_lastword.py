@@ -1,7 +1,7 @@
 """The last progress of a job (R4)."""
 
 from provider.errors import StoreUnavailable
-from provider.jobs.lastword import LastWord, Said
+from provider.jobs.remote.progress_throttle import LastWord, Said
 from tests.support.processes import wait_until
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.models import ErrorCode, Job, Status, Terms
-from provider.jobs.record import dump_receipt, job_from_hash
+from provider.jobs.model.codec import dump_receipt, job_from_hash
+from provider.jobs.model.job import ErrorCode, Job, Status, Terms
 from provider.payments.models import Receipt
 from provider.services import ChargePolicy
 

@@ -7,7 +7,7 @@ import pytest
 
 SCRIPTS = {
     entry.name.removesuffix(".lua"): entry.read_text()
-    for entry in (resources.files("provider.jobs") / "scripts").iterdir()
+    for entry in (resources.files("provider.jobs.store") / "lua").iterdir()
 }
 NEW_WORK = {"claim", "create", "reserve"}
 _CALL = re.compile(r"redis\.call\('([A-Z]+)'(?:, ([^,)]+))?")

@@ -10,7 +10,7 @@ import pytest
 from stellar_sdk import Keypair, MuxedAccount, scval, xdr
 
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
-from provider.payments.payload import check_payment
+from provider.payments.stellar.check import check_payment
 from tests.support.payments import signed_payment
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -7,8 +7,8 @@ import pytest
 from provider.errors import PaymentRejected
 from provider.payments.headers import decode_payment_signature
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
-from provider.payments.payload import check_payment, identify_payment
 from provider.payments.schemas import load_payload, load_requirements
+from provider.payments.stellar.check import check_payment, identify_payment
 from tests.unit.payments.conftest import fixture
 
 CASES = fixture("verify_cases.json")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from provider.errors import InvalidHeader, PaymentRejected
 from provider.payments import headers
-from provider.payments.describe import FIELDS, describe_payload
 from provider.payments.models import PaymentPayload
-from provider.payments.payload import check_payment, identify_payment
 from provider.payments.schemas import load_payload, load_requirements
+from provider.payments.stellar.check import check_payment, identify_payment
+from provider.payments.stellar.describe import FIELDS, describe_payload
 from tests.unit.payments.conftest import fixture
 
 VALID = fixture("verify_cases.json")["cases"][0]["paymentPayload"]

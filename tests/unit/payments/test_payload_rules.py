@@ -8,7 +8,7 @@ from stellar_sdk import Keypair, MuxedAccount, scval, xdr
 
 from provider.errors import PaymentRejected
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
-from provider.payments.payload import identify_payment
+from provider.payments.stellar.check import identify_payment
 from tests.support.payments import PASSPHRASES, envelope, signed_entry, transfer
 from tests.unit.payments.conftest import EXPIRATION, Bend, bent, call_of, entry_of, muxed, operation_of
 

@@ -9,7 +9,7 @@ from stellar_sdk import Keypair, TransactionBuilder, TransactionEnvelope, scval,
 
 from provider.errors import PaymentRejected
 from provider.payments.models import CheckedPayment, PaymentPayload
-from provider.payments.payload import claim_digest, identify_payment
+from provider.payments.stellar.check import claim_digest, identify_payment
 from tests.support.payments import PASSPHRASES
 from tests.unit.payments.conftest import bent, call_of, entry_of, muxed
 

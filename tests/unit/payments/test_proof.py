@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair
 
-from provider.payments.proof import make_proof, verify_proof
+from provider.payments.stellar.proof import make_proof, verify_proof
 
 NOW = 1_800_000_000.7
 CLAIM: dict[str, Any] = {"service": "resize", "nonce": -42, "public_url": "https://p.example/"}

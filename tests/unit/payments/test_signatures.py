@@ -8,9 +8,9 @@ import pytest
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.auth import build_authorization_preimage
 
-from provider.payments import envelope
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
-from provider.payments.signature import preimage_hash
+from provider.payments.stellar import envelope
+from provider.payments.stellar.signature import preimage_hash
 from tests.support.payments import PASSPHRASES, signed_payment
 from tests.unit.payments.conftest import EXPIRATION, bent, call_of, entry_of
 

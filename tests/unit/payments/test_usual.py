@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from stellar_sdk import Keypair, xdr
 
 from provider.errors import PaymentRejected
-from provider.payments import envelope
-from provider.payments.envelope import Envelope
 from provider.payments.models import PaymentRequirements
-from provider.payments.usual import match_payment
+from provider.payments.stellar import envelope
+from provider.payments.stellar.envelope import Envelope
+from provider.payments.stellar.usual import match_payment
 from tests.support.payments import signed_payment
 from tests.unit.payments.conftest import EXPIRATION, bent, entry_of, fixture, operation_of
 

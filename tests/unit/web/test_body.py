@@ -3,7 +3,7 @@
 import pytest
 
 from provider.errors import InvalidBody
-from provider.web.body import parse_body
+from provider.web.http.body import parse_body
 
 
 def test_no_body_is_an_empty_object() -> None:

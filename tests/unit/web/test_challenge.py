@@ -9,7 +9,7 @@ from x402.extensions.bazaar.facilitator import validate_and_extract, validate_di
 
 from provider.payments.models import PaymentRequirements
 from provider.services import Service
-from provider.web.challenge import Challenge, challenges
+from provider.web.http.challenge import Challenge, challenges
 
 OFFER = PaymentRequirements("stellar:testnet", "C" * 56, 100, "G" * 56, 60, {"areFeesSponsored": True})
 WORD = {"type": "object", "properties": {"word": {"$ref": "#/$defs/Word"}}, "required": ["word"]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.web.prefer import Preference, parse_prefer
+from provider.web.http.prefer import Preference, parse_prefer
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Settings, and how each process of the platform is configured from them."""

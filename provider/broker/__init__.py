@@ -1,0 +1,1 @@
+"""Celery as a publisher: options, queues, wake-ups."""

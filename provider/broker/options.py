@@ -1,0 +1,162 @@
+"""Celery's options, in one place, from the settings and the names of the services.
+
+Messages are wake-ups: an id, acknowledged early, lost without harm (standard C1). So there is no result
+backend, no retry, no time limit and no remote control: a forged message can cause a look at a job, never
+a revoke or a shutdown. Why each option has its value: `docs/adr/` and the facts behind standard §13.
+"""
+
+from collections.abc import Container, Iterable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from kombu import Queue
+
+from provider.settings import Settings
+
+MAINTENANCE = "maintenance"
+
+HANDLE_JOB = "tasks.handle.handle_job"
+SETTLE_JOB = "tasks.settle.settle_job"
+SWEEP = "tasks.maintenance.sweep"
+RECONCILE = "tasks.maintenance.reconcile"
+
+
+def handle_queue(service: str) -> str:
+    """Name the queue whose workers run the handler of a service."""
+    return f"handle.{service}"
+
+
+def settle_queue(service: str) -> str:
+    """Name the queue whose workers settle the payments of a service."""
+    return f"settle.{service}"
+
+
+def route_task(name: str, args: Any, *_: Any, **__: Any) -> dict[str, str] | None:
+    """Choose the queue of a task: by the service in its job id (`qr-code.6f1c…`), or maintenance."""
+    if name in (SWEEP, RECONCILE):
+        return {"queue": MAINTENANCE}
+    queues = {HANDLE_JOB: handle_queue, SETTLE_JOB: settle_queue}
+    if name in queues and args:
+        return {"queue": queues[name](str(args[0]).rpartition(".")[0])}
+    return None
+
+
+def celery_config(
+    settings: Settings, service_names: Iterable[str], *, remote: Container[str] = ()
+) -> dict[str, Any]:
+    """Build Celery's configuration (standard C1 to C3). Services in `remote` are handled elsewhere (§11)."""
+    services = sorted(service_names)
+    return {
+        "imports": (
+            "provider.workers.pools",
+            "provider.workers.handle",
+            "provider.workers.settle",
+            "provider.workers.maintenance",
+        ),
+        "timezone": "UTC",
+        **_broker(settings),
+        **_messages(),
+        **_queues(services, [name for name in services if name not in remote]),
+        **_worker(settings),
+        **_beat(settings),
+    }
+
+
+def _broker(settings: Settings) -> dict[str, Any]:
+    """Connect for ever, with few connections, and never block a web request for long."""
+    url = broker_address(settings.broker_url or settings.redis_url)
+    return {
+        "broker_url": url,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_pool_limit": 2,
+        "broker_pool_acquire_timeout": 3,
+        "broker_transport_options": REDIS_TRANSPORT if url.startswith("redis") else AMQP_TRANSPORT,
+        "worker_disable_prefetch": url.startswith("redis"),  # Kombu knows it for Redis alone.
+    }
+
+
+REDIS_TRANSPORT = {
+    "global_keyprefix": "wake:",
+    "visibility_timeout": 900,
+    "unacked_restore_interval": 10,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+}
+AMQP_TRANSPORT = {"confirm_publish": True, "connect_timeout": 5}
+
+
+def broker_address(url: str) -> str:
+    """Spell a `unix://` Redis URL the way Kombu wants it; leave every other URL alone."""
+    parts = urlsplit(url)
+    if parts.scheme != "unix":
+        return url
+    database = parse_qs(parts.query).get("db", ["0"])[0]
+    return f"redis+socket://{parts.path}?virtual_host={database}"
+
+
+def _messages() -> dict[str, Any]:
+    """Send JSON, acknowledge early, keep no result, publish once: the sweep publishes again."""
+    return {
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "task_ignore_result": True,
+        "result_backend": None,
+        "result_expires": None,
+        "task_acks_late": False,
+        "task_reject_on_worker_lost": False,
+        "task_retry_on_worker_lost": False,
+        "task_publish_retry": False,
+        "task_track_started": False,
+    }
+
+
+def _queues(settled: list[str], handled: list[str]) -> dict[str, Any]:
+    """Declare a settle queue for each service, a handle queue for those we run; no message makes another."""
+    names = [*map(handle_queue, handled), *map(settle_queue, settled)]
+    return {
+        "task_queues": [Queue(name, routing_key=name) for name in [*names, MAINTENANCE]],
+        "task_default_queue": MAINTENANCE,
+        "task_default_exchange": "provider",
+        "task_create_missing_queues": False,
+        "task_routes": (route_task,),
+    }
+
+
+def _worker(settings: Settings) -> dict[str, Any]:
+    """Take one message a free process, tell Flower, obey nobody but signals."""
+    return {
+        "worker_prefetch_multiplier": 1,
+        "worker_eta_task_limit": 100,
+        "worker_enable_remote_control": False,
+        "beat_enable_remote_control": False,
+        "worker_send_task_events": True,
+        "task_send_sent_event": False,
+        "worker_soft_shutdown_timeout": settings.worker_stop_seconds,
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        "worker_max_tasks_per_child": 200,
+        "worker_max_memory_per_child": 300_000,
+    }
+
+
+def _beat(settings: Settings) -> dict[str, Any]:
+    """Keep the schedule in Redis under a lock: two beats run nothing twice, a dead one is replaced.
+
+    The lock outlives a beat that was killed, so it lasts little longer than a live one may wait for Redis.
+    """
+    every = settings.sweep_seconds
+    return {
+        "beat_scheduler": "provider.workers.beat.Scheduler",
+        "beat_max_loop_interval": min(5.0, every),
+        "redbeat_redis_url": settings.redis_url,
+        "redbeat_redis_options": {},  # The client is made by provider.workers.beat.
+        "redbeat_key_prefix": "beat:",
+        "redbeat_lock_timeout": max(10.0, 2 * every),
+        "beat_schedule": {
+            name: {"task": task, "schedule": every, "options": {"queue": MAINTENANCE, "expires": every}}
+            for name, task in (("sweep", SWEEP), ("reconcile", RECONCILE))
+        },
+    }

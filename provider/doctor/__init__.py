@@ -1,0 +1,1 @@
+"""Checks of a deployment, one file a subject."""

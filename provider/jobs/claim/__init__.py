@@ -1,0 +1,1 @@
+"""A paid call becomes a job."""

@@ -1,0 +1,237 @@
+"""The claim desk: a signed payment becomes a job, in the order of standard H2.
+
+Each step fails without any effect of the later ones, and the last one, writing the record, is the only one
+that matters: until then nothing was promised and nothing was sent.
+"""
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from provider.chain.clock import LedgerClock, LedgerTime
+from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
+from provider.jobs.claim.purchase import draft_of
+from provider.jobs.model import deadlines
+from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.model.job import Draft, Job, Status, Written
+from provider.jobs.store import keys
+from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes, place_of
+from provider.payments.facilitator import FacilitatorClient
+from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
+from provider.payments.stellar.check import check_payment
+from provider.payments.stellar.proof import verify_proof
+from provider.services import ChargePolicy, Service
+from provider.settings import Settings
+
+Value = Callable[[], dict[str, Any]]
+"""Gives the input of a call, or raises InvalidBody: decoding it comes after the replay look-up (H2)."""
+
+
+class ClaimDesk:
+    """Quotes services, and turns paid calls into jobs."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        facilitator: FacilitatorClient,
+        clock: LedgerClock,
+        dispatcher: Dispatcher,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._claims = ClaimKeys(store)
+        self._lanes = Lanes(store)
+        self._facilitator = facilitator
+        self._clock = clock
+        self._dispatcher = dispatcher
+        self._settings = settings
+
+    def quote(self, service: Service) -> PaymentRequirements:
+        """Say what a call of this service costs (H1)."""
+        extra: dict[str, Any] = {"areFeesSponsored": True}
+        if service.charge is ChargePolicy.UPFRONT:
+            extra["paymentFlow"] = "upfront"
+        return PaymentRequirements(
+            network=self._settings.network,
+            asset=self._settings.asset,
+            amount=service.amount,
+            pay_to=self._settings.pay_to,
+            max_timeout_seconds=service.max_timeout_seconds,
+            extra=extra,
+        )
+
+    def admits(self, service: Service) -> None:
+        """Raise LaneFull when a call of this service would find no place (H1)."""
+        self._reserve(service, "", seconds=0)
+
+    def call(self, service: Service, value: Value, payload: PaymentPayload, proof: str | None = None) -> Job:
+        """Turn a paid call into a job, or give the job it became before.
+
+        Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, LaneFull,
+        FacilitatorUnreachable or StoreUnavailable; only the last leaves it open whether there is a job.
+        """
+        purchase = Purchase.of(service, payload, proof)
+        if purchase.identifier:
+            bound = self._claims.identified(purchase.identifier)
+            if bound not in (None, purchase.digest):
+                raise IdentifierMismatch
+        earlier = self._claims.find(purchase.digest)
+        job = self._replay(purchase, earlier, value) if earlier else None
+        if job is not None:
+            return job
+        try:
+            return self._claim(purchase, value(), job_id=earlier.job if earlier else None)
+        except PaymentRejected:
+            job = self._claimed_meanwhile(purchase, value)
+            if job is None:
+                raise
+            return job
+
+    # The same payment again (J3)
+
+    def _replay(self, purchase: Purchase, earlier: Claim, value: Value) -> Job | None:
+        """Give the job this very call became; None when a crash came between claim and record (J7)."""
+        if purchase.identity.envelope_digest != earlier.envelope:
+            self._claims.count_mismatch(purchase.digest)
+            raise PaymentMismatch
+        if purchase.call_digest(value()) != earlier.call:
+            raise PaymentMismatch
+        if earlier.identifier and purchase.identifier != earlier.identifier:
+            raise PaymentMismatch("This payment came with a payment identifier: send it again with it.")
+        if not earlier.identifier and earlier.mismatches >= MISMATCHES_ALLOWED:
+            self._refuse_strangers(purchase)
+        try:
+            return self._store.get(earlier.job)
+        except JobNotFound:
+            current = self._claims.find(purchase.digest)
+            if current is None or current.gone:
+                raise PaymentMismatch("This payment was used for a job that is deleted by now.") from None
+        return None
+
+    def _claimed_meanwhile(self, purchase: Purchase, value: Value) -> Job | None:
+        """Give the job that another call made of the payment while this one was judged.
+
+        Its settlement may be why the facilitator refused, and a 402 would have the buyer sign again (H4).
+        """
+        earlier = self._claims.find(purchase.digest)
+        return self._replay(purchase, earlier, value) if earlier else None
+
+    def _refuse_strangers(self, purchase: Purchase) -> None:
+        if purchase.proof is None or not verify_proof(
+            purchase.proof,
+            payer=purchase.identity.payer,
+            service=purchase.service.name,
+            nonce=purchase.identity.nonce,
+            public_url=self._settings.public_url,
+            now=time.time(),
+        ):
+            raise PaymentMismatch("Others tried this payment: it is replayed only with a PAYER-PROOF header.")
+
+    # A new payment
+
+    def _claim(self, purchase: Purchase, value: dict[str, Any], job_id: str | None = None) -> Job:
+        service = purchase.service
+        problems = service.validate_input(value)
+        if problems:
+            raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
+        now, read_at = self._clock.read(), time.monotonic()
+        offer = self.quote(service)
+        checked = self._check(service, purchase.payload, offer, now)
+        job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
+        place = keys.place(job_id, purchase.digest)
+        window = self._window(service, checked, now, read_at)
+        average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
+        try:
+            self._verify(purchase.payload, offer)
+            self._bind_identifier(purchase)
+        except BaseException:
+            self._lanes.release(service, place)
+            raise
+        draft = draft_of(
+            purchase,
+            value,
+            offer,
+            checked,
+            claim_ledger=now.latest_ledger if now else None,
+            window_seconds=self._window(service, checked, now, read_at),
+            settings=self._settings,
+        )
+        return self._record(purchase, value, job_id, draft, average)
+
+    def _check(
+        self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
+    ) -> CheckedPayment:
+        ledger_seconds = now.ledger_seconds if now else self._settings.ledger_seconds
+        return check_payment(
+            payload,
+            [offer],
+            latest_ledger=now.latest_ledger if now else None,
+            ledger_seconds=ledger_seconds,
+            needed_seconds=deadlines.needed_seconds(
+                service, self._settings.settle_margin_seconds, ledger_seconds
+            ),
+        )
+
+    def _window(
+        self, service: Service, checked: CheckedPayment, now: LedgerTime | None, read_at: float
+    ) -> float:
+        """Tell how long work may still take (S2); what happened since the clock was read has gone off it."""
+        valid = math.inf
+        if now is not None:
+            valid = now.seconds_until(checked.expiration_ledger) - (time.monotonic() - read_at)
+        return deadlines.window_seconds(service, self._settings.settle_margin_seconds, valid)
+
+    def _verify(self, payload: PaymentPayload, offer: PaymentRequirements) -> None:
+        verdict = self._facilitator.verify(payload, offer)
+        if not verdict.valid:
+            raise PaymentRejected(verdict.reason or "invalid_payment")
+
+    def _bind_identifier(self, purchase: Purchase) -> None:
+        if purchase.identifier:
+            seconds = self._settings.retention_seconds + purchase.service.max_timeout_seconds
+            if not self._claims.bind_identifier(purchase.identifier, purchase.digest, seconds=seconds):
+                raise IdentifierMismatch
+
+    def _record(
+        self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
+    ) -> Job:
+        """Take the claim key, then write the record; whoever comes second gets the first one's job.
+
+        From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
+        One that ran out is taken again, and then the claim, which the sweep may have given up (J7).
+        """
+        service = purchase.service
+        while True:
+            taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
+            if taken is not None and taken.job != job_id:
+                self._lanes.release(service, keys.place(job_id, purchase.digest))
+                if job := self._replay(purchase, taken, lambda: value):
+                    return job
+                job_id = taken.job
+            elif written := self._store.create(job_id, draft):
+                return self._wake(service, written, average_seconds)
+            else:
+                place = keys.place(job_id, purchase.digest)
+                seconds = self._settings.reservation_seconds
+                average_seconds = self._reserve(service, place, seconds=seconds)
+
+    def _wake(self, service: Service, written: Written, average_seconds: float) -> Job:
+        """Wake who is next to act on a new job; whoever frees a slot looks into the lane by himself (Q6)."""
+        job = written.job
+        if job.status is Status.PENDING:
+            self._dispatcher.settle(job.id)
+        elif job.status is Status.QUEUED and (written.ahead or 0) + written.busy < service.concurrency:
+            self._dispatcher.handle(job.id)
+        if written.ahead is None:
+            return job
+        return replace(job, stands=place_of(written.ahead, written.busy, average_seconds, service))
+
+    def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> float:
+        """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
+        most_wait = deadlines.most_wait_seconds(service, self._settings.settle_margin_seconds, window)
+        return self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait)

@@ -1,0 +1,47 @@
+"""When a job is late for something, as the sweep's rules read it from the record (§9)."""
+
+from dataclasses import dataclass
+
+from provider.chain.clock import LedgerTime
+from provider.jobs.model.job import Job, Status
+from provider.services import ChargePolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time of one look: Redis' clock, and the latest ledger if the ledger clock answers."""
+
+    ms: int
+    ledger: LedgerTime | None
+
+    def is_expired(self, job: Job) -> bool:
+        """The payment can surely not land any more (by the chain), or by wall clock should not."""
+        past = self.ledger is not None and self.ledger.latest_ledger > job.terms.expiration_ledger
+        return past or self.ms >= job.expires_at_ms
+
+    def is_payable(self, job: Job) -> bool:
+        """The chain would still take the payment."""
+        return self.ledger is not None and self.ledger.latest_ledger <= job.terms.expiration_ledger
+
+
+def is_too_late(job: Job, now: Now) -> bool:
+    """Not settled, not settling, and the payment has expired: it can never be charged."""
+    if job.status is Status.PENDING:
+        return not job.is_settling and now.is_expired(job)
+    if job.charge is not ChargePolicy.ON_SUCCESS or job.is_settling:
+        return False
+    if job.status is Status.RUNNING:
+        started_for_nothing = job.owner is None and job.output is None
+        return started_for_nothing or now.is_expired(job)
+    late = job.deadline_ms is not None and now.ms >= job.deadline_ms
+    return job.status is Status.QUEUED and (late or now.is_expired(job))
+
+
+def has_lost_its_worker(job: Job, now: Now) -> bool:
+    """Its lease is over."""
+    return job.status is Status.RUNNING and job.owner is not None and now.ms >= (job.lease_until_ms or 0)
+
+
+def is_delayed(job: Job, now: Now) -> bool:
+    """Its wait for the next try is over (R6)."""
+    return job.status is Status.QUEUED and job.not_before_ms is not None and now.ms >= job.not_before_ms

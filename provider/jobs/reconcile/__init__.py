@@ -1,0 +1,1 @@
+"""Uncertain payments are decided from the chain."""

@@ -1,0 +1,1 @@
+"""What crashes left behind is found and repaired; cancelling."""

@@ -1,0 +1,1 @@
+"""Jobs run by workers outside of the Celery cluster, over HTTP."""

@@ -1,0 +1,45 @@
+"""Wake-ups for remote services: their jobs are announced to whoever listens, and no message is sent (§11)."""
+
+from collections.abc import Container
+from typing import Any
+
+import structlog
+
+from provider.errors import StoreUnavailable
+from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.model.job import Status
+from provider.jobs.store import keys
+from provider.jobs.store.client import reaching_redis
+from provider.jobs.store.jobs import JobStore
+
+log = structlog.get_logger()
+
+NOT_ANNOUNCED = "job_not_announced"
+
+
+class AnnouncingDispatcher:
+    """Announces the jobs of remote services, whose queues nobody consumes; passes on all else."""
+
+    def __init__(self, store: JobStore, others: Dispatcher, remote: Container[str]) -> None:
+        self._client: Any = store.client
+        self._others = others
+        self._remote = remote
+
+    def handle(self, job_id: str) -> None:
+        """Wake the lane of a job."""
+        if keys.split(job_id)[0] in self._remote:
+            self._announce(job_id)
+        else:
+            self._others.handle(job_id)
+
+    def settle(self, job_id: str) -> None:
+        """Have a job's payment settled."""
+        self._others.settle(job_id)
+
+    def _announce(self, job_id: str) -> None:
+        """Tell all web processes on the channel of the job's record; while it waits, it is told again."""
+        try:
+            with reaching_redis():
+                self._client.publish(keys.job(job_id), Status.QUEUED.value)
+        except StoreUnavailable:
+            log.warning(NOT_ANNOUNCED, job_id=job_id)

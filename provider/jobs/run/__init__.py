@@ -1,0 +1,1 @@
+"""A job's handler is run, watched and stopped, and its end becomes a move."""

@@ -1,0 +1,184 @@
+"""Settling: one call to the facilitator for each claim, and its outcome on record (S4, §8)."""
+
+import json
+import secrets
+import time
+
+import structlog
+
+from provider.errors import JobNotFound, NotDurable, StoreUnavailable
+from provider.jobs.model.codec import dump_receipt
+from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.store import metrics
+from provider.jobs.store.durability import Durability
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.metrics import Figures, counted, timed
+from provider.payments.facilitator import FacilitatorClient
+from provider.payments.schemas import load_payload, load_requirements
+from provider.payments.settlement import SettleKind, SettleOutcome
+from provider.services import ChargePolicy
+from provider.settings import Settings
+
+log = structlog.get_logger()
+
+SETTLED = "payment_settled"
+REFUSED = "payment_refused"
+UNCERTAIN = "payment_uncertain"
+NOT_SENT = "settlement_not_sent"
+NOT_DURABLE = "settlement_not_durable"
+NOT_RECORDED = "settlement_not_recorded_yet"
+OUTPUT_MISSING = "paid_output_missing"
+STORE_RETRY_SECONDS = 0.5
+
+
+def may_settle(job: Job) -> bool:
+    """Tell whether a job waits for its one settlement: paid before the work, or after stored output."""
+    if job.settling_since_ms is not None:
+        return False
+    if job.status is Status.PENDING:
+        return True
+    return job.status is Status.RUNNING and job.output is not None
+
+
+class Settler:
+    """Settles claims. Safe to call any number of times for one job: the compare in the script decides."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        facilitator: FacilitatorClient,
+        durability: Durability,
+        dispatcher: Dispatcher,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._facilitator = facilitator
+        self._durability = durability
+        self._dispatcher = dispatcher
+        self._settings = settings
+        self._figures = Figures(store)
+
+    def settle(self, job_id: str) -> None:
+        """Settle a job's payment if that is still to be done."""
+        try:
+            job = self._store.get(job_id)
+        except JobNotFound:
+            return
+        if not may_settle(job) or job.payment is None:
+            return
+        settler = secrets.token_hex(8)
+        give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
+        if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
+            return
+        outcome, amounts = self._attempt(job)
+        self._until_stored(job_id, settler, outcome)
+        self._figures.add(amounts)
+
+    def _attempt(self, job: Job) -> tuple[SettleOutcome, dict[str, int]]:
+        """Make the call, if it is durable that it is made; with what is to be counted for it."""
+        if not self._is_durable(job):
+            return SettleOutcome(SettleKind.NOT_SENT), counted(
+                metrics.SETTLEMENTS, job.service, "not_durable"
+            )
+        began = time.monotonic()
+        outcome = self._ask(job)
+        took = timed(metrics.SETTLE_SECONDS, time.monotonic() - began)
+        return outcome, took | counted(metrics.SETTLEMENTS, job.service, outcome.kind.value)
+
+    def _is_durable(self, job: Job) -> bool:
+        try:
+            self._durability.confirm(job.service)
+        except (NotDurable, StoreUnavailable) as error:
+            log.error(NOT_DURABLE, job_id=job.id, detail=str(error))
+            return False
+        return True
+
+    def _ask(self, job: Job) -> SettleOutcome:
+        payload, requirements = json.loads(job.payment or "[]")
+        return self._facilitator.settle(
+            load_payload(payload), load_requirements(requirements), payer=job.terms.payer
+        )
+
+    def _until_stored(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
+        """Record an answer, waiting for Redis while it is away: an answer about money comes only once."""
+        while True:
+            try:
+                self._record(job_id, settler, outcome)
+                return
+            except StoreUnavailable:
+                log.warning(NOT_RECORDED, job_id=job_id, outcome=outcome.kind)
+                time.sleep(STORE_RETRY_SECONDS)
+
+    def _record(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
+        if outcome.kind is SettleKind.NOT_SENT:
+            log.warning(NOT_SENT, job_id=job_id, reason=outcome.reason)
+            self._withdraw(job_id, settler)
+        elif outcome.kind is SettleKind.UNCERTAIN:
+            self.record_uncertain(job_id, outcome)
+        elif outcome.kind is SettleKind.SETTLED:
+            self.record_paid(job_id, outcome.transaction or "")
+        else:
+            self.record_unpaid(job_id, outcome.reason or "")
+
+    def _withdraw(self, job_id: str, settler: str) -> None:
+        self._store.withdraw_settlement(job_id, settler, look_seconds=self._settings.sweep_seconds)
+
+    # Outcomes: also what a late answer and the reconciler record (J4, "the first decision stands")
+
+    def record_paid(self, job_id: str, transaction: str, ledger: int | None = None) -> bool:
+        """Record a payment that is on chain; False when something else was decided before.
+
+        Without the output that it paid for a job stays uncertain, with the transaction: no success without
+        an output, and a paid job is never reported as unpaid (§10, 6).
+        """
+        while job := self._undecided(job_id):
+            if job.charge is ChargePolicy.ON_SUCCESS and job.output is None:
+                log.error(OUTPUT_MISSING, job_id=job_id, transaction=transaction)
+                outcome = SettleOutcome(SettleKind.UNCERTAIN, transaction=transaction, reason=OUTPUT_MISSING)
+                self.record_uncertain(job_id, outcome)
+                return False
+            fields = {"receipt": dump_receipt(job.terms.receipt(transaction, ledger)), "charged": "1"}
+            if job.charge is ChargePolicy.UPFRONT:
+                target, enter = Status.QUEUED, "lane"
+            else:
+                target, enter = Status.SUCCEEDED, ""
+            if self._store.move(job, target, fields, enter=enter):
+                log.info(SETTLED, job_id=job_id, transaction=transaction)
+                if target is Status.QUEUED:
+                    self._dispatcher.handle(job_id)
+                return True
+        return False
+
+    def record_unpaid(self, job_id: str, reason: str) -> bool:
+        """Record a payment that was refused, or can never land; False when decided otherwise before."""
+        while job := self._undecided(job_id):
+            fields = {"error": ErrorCode.PAYMENT_FAILED, "settlement": _note(reason), "charged": "0"}
+            if self._store.move(job, Status.FAILED, fields, drop=("output",)):
+                log.info(REFUSED, job_id=job_id, reason=reason)
+                return True
+        return False
+
+    def record_uncertain(self, job_id: str, outcome: SettleOutcome) -> bool:
+        """Record that nobody knows whether a payment landed; the chain will tell (§10)."""
+        while job := self._undecided(job_id):
+            if job.status is Status.PAYMENT_UNCERTAIN:
+                return False
+            fields = {"settlement": _note(outcome.reason or "", outcome.transaction)}
+            if self._store.move(job, Status.PAYMENT_UNCERTAIN, fields):
+                log.warning(UNCERTAIN, job_id=job_id, reason=outcome.reason, transaction=outcome.transaction)
+                return True
+        return False
+
+    def _undecided(self, job_id: str) -> Job | None:
+        """Read a job whose settlement was begun and not decided; None when there is nothing to record."""
+        try:
+            job = self._store.get(job_id)
+        except JobNotFound:
+            return None
+        return job if job.is_settling or job.status is Status.PAYMENT_UNCERTAIN else None
+
+
+def _note(reason: str, transaction: str | None = None) -> str:
+    note = {"reason": reason, "transaction": transaction}
+    return json.dumps({name: text for name, text in note.items() if text}, separators=(",", ":"))

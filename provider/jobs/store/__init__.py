@@ -1,0 +1,1 @@
+"""All of Redis: keys, scripts, and one typed method for each operation."""

@@ -1,0 +1,91 @@
+"""Looking at many jobs at once, without what is withheld: for event streams and held answers."""
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from provider.errors import JobNotFound, StoreUnavailable
+from provider.jobs.model.codec import readable
+from provider.jobs.model.job import Job
+from provider.jobs.store import keys
+from provider.jobs.store.client import node_of, reaching_redis
+from provider.jobs.store.jobs import JobStore
+
+WITHHELD = frozenset({"input", "payment", "output"})
+"""What can be large, and what nobody may see before it is paid (J14), is not even read."""
+SHOWN = [f.name for f in fields(Job) if f.name not in WITHHELD and f.name != "id"]
+
+
+def glance(store: JobStore, job_ids: Iterable[str]) -> dict[str, Job]:
+    """Read jobs with one round trip a service; what is gone or unreadable is left out.
+
+    Their input, payment and output are left empty. Raises StoreUnavailable.
+    """
+    found: dict[str, Job] = {}
+    for ids in by_service(job_ids).values():
+        with reaching_redis():
+            pipe = node_of(store.client, keys.job(ids[0])).pipeline(transaction=False)
+            for job_id in ids:
+                pipe.hmget(keys.job(job_id), SHOWN)
+            records = pipe.execute()
+        known = {i: _record(values) for i, values in zip(ids, records, strict=True)}
+        found |= {job.id: job for job in readable(known)}
+    return found
+
+
+def _record(values: list[str | None]) -> dict[str, str]:
+    record = {name: text for name, text in zip(SHOWN, values, strict=True) if text is not None}
+    return {**record, "input": ""} if record else {}
+
+
+def by_service(job_ids: Iterable[str]) -> Mapping[str, list[str]]:
+    """Group job ids by the service that they name, each once."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for job_id in dict.fromkeys(job_ids):
+        groups[keys.split(job_id)[0]].append(job_id)
+    return groups
+
+
+class Glances:
+    """Reads jobs for many threads over one connection: who comes first reads for all who came meanwhile."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._store = store
+        self._reading = threading.Lock()
+        self._asked: deque[_Ask] = deque()
+
+    def get(self, job_id: str) -> Job:
+        """Read one job, as `glance` does. Raises JobNotFound, StoreUnavailable."""
+        try:
+            keys.split(job_id)
+        except ValueError:
+            raise JobNotFound from None
+        ask = _Ask(job_id)
+        self._asked.append(ask)
+        with self._reading:
+            if not ask.is_answered:
+                self._read()
+        if ask.failure is not None:
+            raise StoreUnavailable from ask.failure
+        return ask.job or self._store.get(job_id)
+
+    def _read(self) -> None:
+        """Answer all who have asked by now, this thread among them."""
+        asked = [self._asked.popleft() for _ in range(len(self._asked))]
+        found: dict[str, Job] = {}
+        failure = None
+        try:
+            found = glance(self._store, [ask.job_id for ask in asked])
+        except StoreUnavailable as error:
+            failure = error
+        for ask in asked:
+            ask.job, ask.failure, ask.is_answered = found.get(ask.job_id), failure, True
+
+
+@dataclass(slots=True)
+class _Ask:
+    job_id: str
+    job: Job | None = None
+    failure: StoreUnavailable | None = None
+    is_answered: bool = False

@@ -1,0 +1,160 @@
+"""Lanes: who may enter, who is next, and the leases under which jobs run (§6, R1)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from provider.errors import LaneFull
+from provider.jobs.model.job import INDEX_STEP, Job, Lease, Place, Status
+from provider.jobs.store import keys
+from provider.jobs.store.client import node_of, reaching_redis
+from provider.jobs.store.jobs import JobStore, job_from_flat
+from provider.services import Service
+
+PACE_WEIGHT = 0.1
+"""Weight of the newest duration in the average of a lane (Q2)."""
+MOST_RETRY_AFTER_MS = 3_600_000
+
+
+def place_of(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
+    ahead = max(0, rank + busy - service.concurrency + 1)
+    return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
+
+
+class Lanes:
+    """The queue of each service, over all processes together."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._client = store.client
+        self._scripts = store.scripts
+
+    # Admission
+
+    def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> float:
+        """Keep a place (`keys.place`) in the lane; with `seconds=0` only ask for one. Raises LaneFull.
+
+        Returns the average duration of a job in seconds.
+        """
+        average_ms = int(service.seed_seconds * 1000)
+        admitted, _, wait_ms, measured_ms = self._scripts(
+            "reserve",
+            [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
+            + [keys.pace(service.name)],
+            [place, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
+            + [service.concurrency, average_ms, *Status.PENDING.scores, *Status.QUEUED.scores],
+        )
+        if not admitted:
+            retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)
+            raise LaneFull(retry_after_seconds=max(1, -(-retry_ms // 1000)))
+        return int(measured_ms) / 1000
+
+    def release(self, service: Service, place: str) -> None:
+        """Free a reserved place that led to no claim."""
+        with reaching_redis():
+            self._client.zrem(keys.reserved(service.name), place)
+
+    def over(self, service_name: str, until_ms: int, *, limit: int) -> dict[str, int]:
+        """Give reserved places that were kept until some time or less, with that time in ms."""
+        with reaching_redis():
+            found: Any = self._client.zrange(
+                keys.reserved(service_name), "-inf", until_ms,
+                byscore=True, offset=0, num=limit, withscores=True,
+            )  # fmt: skip
+        return {place: int(kept_until) for place, kept_until in found}
+
+    def vacate(self, service_name: str, place: str, kept_until_ms: int) -> bool:
+        """Drop a reserved place as it was read; False when its job was written or it is kept anew."""
+        of_job = keys.job(keys.split_place(place)[0])
+        return bool(self._scripts("vacate", [keys.reserved(service_name), of_job], [place, kept_until_ms]))
+
+    def place(self, job: Job, service: Service) -> Place | None:
+        """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
+        return self.places([job.id], service).get(job.id)
+
+    def places(self, job_ids: Sequence[str], service: Service) -> dict[str, Place]:
+        """Tell where jobs of one service stand, in one round trip; who is not in the lane is left out."""
+        with reaching_redis():
+            pipe = node_of(self._client, keys.lane(service.name)).pipeline(transaction=False)
+            pipe.zcard(keys.slots(service.name))
+            pipe.hget(keys.pace(service.name), "average_ms")
+            for job_id in job_ids:
+                pipe.zrank(keys.lane(service.name), job_id)
+            busy, average, *ranks = pipe.execute()
+        average_seconds = float(average) / 1000 if average else service.seed_seconds
+        found = zip(job_ids, ranks, strict=True)
+        return {i: place_of(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
+
+    def expected_seconds(self, service: Service) -> float:
+        """Tell how long a job of this service is taken to run: the average, within its budget (Q2)."""
+        with reaching_redis():
+            average = self._client.hget(keys.pace(service.name), "average_ms")
+        seconds = float(average) / 1000 if average else service.seed_seconds
+        return min(service.timeout_seconds, seconds)
+
+    # Whose turn it is
+
+    def lease(self, service: Service, job_id: str, owner: str, *, lease_seconds: float) -> Lease | str:
+        """Lease one job: a Lease, or why not ('gone', 'full', 'late')."""
+        answer = self._scripts(
+            "lease",
+            [keys.job(job_id), keys.index(service.name), keys.lane(service.name)]
+            + [keys.slots(service.name), keys.due(service.name)],
+            [job_id, owner, service.concurrency, int(lease_seconds * 1000)]
+            + [int(service.timeout_seconds * 1000), Status.RUNNING.code * INDEX_STEP],
+        )
+        if isinstance(answer, str):
+            return answer
+        now, flat = answer
+        job = job_from_flat(job_id, flat)
+        return Lease(job, owner, lease_seconds, ((job.work_until_ms or now) - now) / 1000)
+
+    def renew(
+        self, job_id: str, owner: str, *, lease_seconds: float,
+        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None, told_at_ms: int = 0,
+    ) -> tuple[int, bool] | None:  # fmt: skip
+        """Prolong a lease, by 0 seconds not at all: (new version, cancel asked for), or None when it is lost.
+
+        Progress that comes through several processes says when it was told: what is older is not written.
+        """
+        service = keys.split(job_id)[0]
+        pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
+        pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
+        pairs += ["told_at_ms", str(told_at_ms)] if told_at_ms else []
+        answer = self._scripts(
+            "renew",
+            [keys.job(job_id), keys.slots(service), keys.due(service)],
+            [job_id, owner, int(lease_seconds * 1000), told_at_ms, *pairs],
+        )
+        return None if answer is None else (int(answer[0]), bool(answer[1]))
+
+    def look(self, job_id: str, owner: str) -> bool | None:
+        """Tell whether a cancel was asked for, or None when the lease is lost: `renew` without a write."""
+        with reaching_redis():
+            holder, cancel = self._client.hmget(keys.job(job_id), ["owner", "cancel"])
+        return cancel == "1" if holder == owner else None
+
+    def ready(self, job: Job) -> bool:
+        """Let a job that waited for its next try into the lane (R6)."""
+        places = [keys.job(job.id), keys.lane(job.service), keys.due(job.service)]
+        return self._scripts("ready", places, [job.id, job.version]) is not None
+
+    def load(self, service_name: str) -> tuple[int, int]:
+        """Count the jobs that wait in a lane, and those that run."""
+        with reaching_redis():
+            pipe = node_of(self._client, keys.lane(service_name)).pipeline(transaction=False)
+            pipe.zcard(keys.lane(service_name))
+            pipe.zcard(keys.slots(service_name))
+            waiting, busy = pipe.execute()
+        return int(waiting), int(busy)
+
+    def next(self, service_name: str, count: int) -> list[str]:
+        """Give the ids of the jobs that are next in a lane."""
+        if count <= 0:
+            return []
+        with reaching_redis():
+            return list(self._client.zrange(keys.lane(service_name), 0, count - 1))  # type: ignore[arg-type]
+
+    def learn(self, service: Service, duration_seconds: float) -> None:
+        """Learn how long the service's handler takes (Q2)."""
+        seed = int(service.seed_seconds * 1000)
+        self._scripts("pace", [keys.pace(service.name)], [int(duration_seconds * 1000), seed, PACE_WEIGHT])

@@ -1,0 +1,1 @@
+"""Scheme `exact` on Stellar: envelope, authorisation, signature, the offline check."""

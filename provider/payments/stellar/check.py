@@ -1,0 +1,213 @@
+"""The offline check of a payment (standard §4), and its identity (J2, J3).
+
+The order is that of the official facilitator, so that both give the same reason where both can decide; cheap
+rules come before the signature. What only simulation can tell (balance, trustline, fees) is left to the
+facilitator.
+"""
+
+import hashlib
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+
+from provider.errors import PaymentRejected
+from provider.networks import NETWORK_IDS
+from provider.payments import reasons
+from provider.payments.models import (
+    SCHEME,
+    X402_VERSION,
+    CheckedPayment,
+    PaymentIdentity,
+    PaymentPayload,
+    PaymentRequirements,
+)
+from provider.payments.schemas import dump_requirements
+from provider.payments.stellar import envelope
+from provider.payments.stellar.envelope import Envelope
+from provider.payments.stellar.signature import check_signature
+from provider.payments.stellar.signed import Authorization, Call
+from provider.payments.wire import same_json
+
+EXPIRATION_TOLERANCE_LEDGERS = 2
+
+_PLAIN_FIELDS = [field.name for field in fields(PaymentRequirements) if field.name != "extra"]
+
+_PLAIN_FIELDS = [f.name for f in fields(PaymentRequirements) if f.name != "extra"]
+
+
+def claim_digest(network: str, asset: str, payer: str, nonce: int) -> str:
+    """Return the claim key of a payment (standard J2): SHA-256 (hex) of its parts joined by newlines."""
+    return hashlib.sha256(f"{network}\n{asset}\n{payer}\n{nonce}".encode()).hexdigest()
+
+
+def identify_payment(payload: PaymentPayload) -> PaymentIdentity:
+    """Decode which payment this is, without judging whether it pays (standard H2: replays come first).
+
+    Raises:
+        PaymentRejected: if the payload has no identity: another network, nothing decodable, no nonce.
+    """
+    network = _known_network(payload.accepted.network)
+    decoded = envelope.decode(payload.transaction)
+    call, authorization = decoded.call(), decoded.authorization()
+    return PaymentIdentity(network, call.contract, authorization.address, authorization.nonce, decoded.digest)
+
+
+def check_payment(
+    payload: PaymentPayload,
+    offers: Sequence[PaymentRequirements],
+    *,
+    latest_ledger: int | None,
+    ledger_seconds: float = 5.0,
+    needed_seconds: float = 0,
+    facilitators: Collection[str] = (),
+) -> CheckedPayment:
+    """Judge a payment as far as that needs no network.
+
+    Args:
+        latest_ledger: None when the ledger clock cannot answer: the expiration is then not compared.
+        needed_seconds: how long the authorisation has to stay valid (S2: work and settlement).
+        facilitators: addresses that may neither pay nor be a source, if they are known.
+
+    Raises:
+        PaymentRejected: with the x402 name of the first rule that is broken.
+    """
+    offer = _nearest_offer(payload.accepted, offers)
+    _check_protocol(payload, offer)
+    decoded = envelope.decode(payload.transaction)
+    if facilitators:
+        _check_sources(decoded, facilitators)
+    call = decoded.call()
+    payer = _check_transfer(call, offer, facilitators)
+    _check_accepted(payload.accepted, offer)
+    authorization = decoded.authorization()
+    _check_authorization(authorization, call, payer, facilitators)
+    _check_expiration(authorization.expiration_ledger, offer, latest_ledger, ledger_seconds, needed_seconds)
+    return CheckedPayment(
+        network=offer.network,
+        asset=offer.asset,
+        payer=payer,
+        pay_to=offer.pay_to,
+        amount=offer.amount,
+        nonce=authorization.nonce,
+        expiration_ledger=authorization.expiration_ledger,
+        credentials=authorization.credentials,
+        signature_checked=check_signature(authorization, offer.network),
+        envelope_digest=decoded.digest,
+    )
+
+
+def _nearest_offer(
+    accepted: PaymentRequirements, offers: Sequence[PaymentRequirements]
+) -> PaymentRequirements:
+    """Return the offer that was accepted, or the one most like it: a refusal then says what differs."""
+    if not offers:
+        raise PaymentRejected(reasons.INVALID_PAYMENT_REQUIREMENTS, "Nothing is for sale here.")
+    if len(offers) == 1:
+        return offers[0]
+    return min(offers, key=lambda offer: len(_differences(accepted, offer)))
+
+
+def _differences(accepted: PaymentRequirements, offer: PaymentRequirements) -> list[str]:
+    """Name the fields that differ; `extra` may differ in key order only."""
+    differ = [name for name in _PLAIN_FIELDS if getattr(accepted, name) != getattr(offer, name)]
+    return differ if same_json(accepted.extra, offer.extra) else [*differ, "extra"]
+
+
+def _check_protocol(payload: PaymentPayload, offer: PaymentRequirements) -> None:
+    if payload.x402_version != X402_VERSION:
+        raise PaymentRejected(
+            reasons.INVALID_X402_VERSION, f"x402Version is {payload.x402_version}, only 2 is understood."
+        )
+    if {payload.accepted.scheme, offer.scheme} != {SCHEME}:
+        raise PaymentRejected(
+            reasons.UNSUPPORTED_SCHEME, f"The scheme is {payload.accepted.scheme!r}, not 'exact'."
+        )
+    if _known_network(payload.accepted.network) != _known_network(offer.network):
+        raise PaymentRejected(
+            reasons.NETWORK_MISMATCH,
+            f"The payment is for {payload.accepted.network}, the offer for {offer.network}.",
+        )
+
+
+def _known_network(network: str) -> str:
+    if network not in NETWORK_IDS:
+        raise PaymentRejected(
+            reasons.INVALID_NETWORK, f"Unknown network {network!r}; known are {', '.join(NETWORK_IDS)}."
+        )
+    return network
+
+
+def _check_sources(decoded: Envelope, facilitators: Collection[str]) -> None:
+    decoded.operation()  # Another operation is refused for what it is, whoever sends it.
+    if any(source in facilitators for source in envelope.sources(decoded.transaction)):
+        raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account is the facilitator's.")
+
+
+def _check_transfer(call: Call, offer: PaymentRequirements, facilitators: Collection[str]) -> str:
+    """Compare the call with the offer, argument by argument; returns the payer."""
+    if call.contract != offer.asset:
+        raise PaymentRejected(reasons.WRONG_ASSET, f"The transfer is not of the asset {offer.asset}.")
+    if call.function != b"transfer" or len(call.arguments) != 3:
+        raise PaymentRejected(reasons.WRONG_FUNCTION_NAME, "The call is not transfer(from, to, amount).")
+    payer, pay_to, amount = call.arguments
+    if not isinstance(payer, str):
+        raise PaymentRejected(reasons.SIMULATION_FAILED, "The payer is neither an account nor a contract.")
+    if payer in facilitators:
+        raise PaymentRejected(reasons.FACILITATOR_IS_PAYER, "The payer is the facilitator.")
+    if pay_to != offer.pay_to:
+        raise PaymentRejected(reasons.WRONG_RECIPIENT, f"The transfer does not go to {offer.pay_to}.")
+    if amount != offer.amount:
+        raise PaymentRejected(reasons.WRONG_AMOUNT, f"The transfer is not of exactly {offer.amount} (i128).")
+    return payer
+
+
+def _check_accepted(accepted: PaymentRequirements, offer: PaymentRequirements) -> None:
+    if _differences(accepted, offer):
+        theirs, ours = dump_requirements(accepted), dump_requirements(offer)
+        told = "; ".join(
+            f"{name} is {theirs[name]!r}, offered is {ours[name]!r}"
+            for name in ours
+            if not same_json(theirs[name], ours[name])
+        )
+        raise PaymentRejected(
+            reasons.INVALID_PAYMENT_REQUIREMENTS, f"`accepted` is not what this service offers: {told}."
+        )
+
+
+def _check_authorization(
+    authorization: Authorization, call: Call, payer: str, facilitators: Collection[str]
+) -> None:
+    if authorization.address in facilitators:
+        raise PaymentRejected(reasons.FACILITATOR_IN_AUTH, "The authorisation is by the facilitator.")
+    if authorization.address != payer:
+        raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, f"The payer {payer} did not authorise it.")
+    if authorization.is_nested:
+        raise PaymentRejected(reasons.HAS_SUBINVOCATIONS, "The authorisation covers more than the transfer.")
+    if authorization.raw_call != call.raw:
+        raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is for another call.")
+
+
+def _check_expiration(
+    expiration_ledger: int,
+    offer: PaymentRequirements,
+    latest_ledger: int | None,
+    ledger_seconds: float,
+    needed_seconds: float,
+) -> None:
+    """Compare the expiration with the earliest ledger that will do and the last one that x402 allows."""
+    if latest_ledger is None:
+        return
+    offered = math.ceil(offer.max_timeout_seconds / ledger_seconds)
+    if expiration_ledger <= latest_ledger:
+        raise PaymentRejected(reasons.SIMULATION_FAILED, f"It expired in ledger {expiration_ledger}.")
+    if expiration_ledger < latest_ledger + math.ceil(needed_seconds / ledger_seconds):
+        raise PaymentRejected(
+            reasons.EXPIRATION_TOO_SOON,
+            f"It expires in ledger {expiration_ledger}, too soon for {needed_seconds:g} s of work; "
+            "sign with the whole maxTimeoutSeconds.",
+        )
+    if expiration_ledger > latest_ledger + offered + EXPIRATION_TOLERANCE_LEDGERS:
+        raise PaymentRejected(
+            reasons.EXPIRATION_TOO_FAR,
+            f"It is valid for more than {offered} ledgers from now.",
+        )

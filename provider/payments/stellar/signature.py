@@ -1,0 +1,98 @@
+"""Check who signed an authorisation entry, as far as that can be done offline.
+
+What the chain's built-in account contract wants from a G account (CAP-46-11): a vector of
+`{public_key, signature}` maps, sorted by key without repeats, each signature valid for its key. Whether the
+keys are signers of the account, and weigh enough, only the ledger knows.
+"""
+
+import hashlib
+import struct
+
+from stellar_sdk import Keypair, xdr
+from stellar_sdk.exceptions import BadSignatureError
+
+from provider.errors import PaymentRejected
+from provider.networks import NETWORK_IDS
+from provider.payments import reasons
+from provider.payments.stellar.signed import Authorization
+from provider.payments.stellar.usual import ONE_SIGNATURE
+
+_MAX_SIGNATURES = 20
+_VOID = xdr.SCVal(xdr.SCValType.SCV_VOID).to_xdr_bytes()
+_PUBLIC_KEY, _SIGNATURE = b"public_key", b"signature"
+
+
+def check_signature(authorization: Authorization, network: str) -> bool:
+    """Refuse signatures that the chain would refuse.
+
+    Returns whether the payer's own key signed. False leaves the decision to simulation: contract payers (the
+    contract decides), accounts that sign with other keys than their own, delegates (CAP-71).
+
+    Raises:
+        PaymentRejected: unsigned, or a signature does not fit its key.
+    """
+    unsigned = authorization.raw_signature == _VOID
+    if unsigned and authorization.credentials == "address_with_delegates":
+        return False
+    if authorization.address.startswith("C"):
+        if unsigned:
+            raise PaymentRejected(reasons.MISSING_PAYER_SIGNATURE, "The authorisation is not signed.")
+        return False
+    own_key = authorization.raw_address[-32:]
+    signatures = _signatures(authorization.raw_signature)
+    return _own_key_signed(own_key, signatures, preimage_hash(authorization, network))
+
+
+def preimage_hash(authorization: Authorization, network: str) -> bytes:
+    """Hash what was signed; the arms after `address` bind the address as well (CAP-71)."""
+    bound = authorization.credentials != "address"
+    kind = xdr.EnvelopeType.ENVELOPE_TYPE_SOROBAN_AUTHORIZATION
+    if bound:
+        kind = xdr.EnvelopeType.ENVELOPE_TYPE_SOROBAN_AUTHORIZATION_WITH_ADDRESS
+    head = struct.pack(
+        ">i32sqI", kind, NETWORK_IDS[network], authorization.nonce, authorization.expiration_ledger
+    )
+    address = authorization.raw_address if bound else b""
+    return hashlib.sha256(head + address + authorization.raw_invocation).digest()
+
+
+def _own_key_signed(own_key: bytes, signatures: list[tuple[bytes, bytes]], message: bytes) -> bool:
+    for key, signature in signatures:
+        try:
+            Keypair.from_raw_ed25519_public_key(key).verify(message, signature)
+        except (BadSignatureError, ValueError):
+            raise _refused("A signature does not fit what it is for.") from None
+    return own_key in [key for key, _ in signatures]
+
+
+def _signatures(raw: bytes) -> list[tuple[bytes, bytes]]:
+    """Read the vector of an account's signatures; nearly always there is one."""
+    if one := ONE_SIGNATURE.fullmatch(raw):
+        return [(one["key"], one["signature"])]
+    value = xdr.SCVal.from_xdr_bytes(raw)
+    items = value.vec.sc_vec if value.vec is not None else []
+    pairs = [_pair(item) for item in items[: _MAX_SIGNATURES + 1]]
+    keys = [key for key, _ in pairs]
+    if not pairs:
+        raise _refused("The authorisation is not signed.")
+    if len(pairs) > _MAX_SIGNATURES:
+        raise _refused(f"The authorisation has more than {_MAX_SIGNATURES} signatures.")
+    if keys != sorted(set(keys)):
+        raise _refused("The signatures are not sorted by public key.")
+    return pairs
+
+
+def _pair(item: xdr.SCVal) -> tuple[bytes, bytes]:
+    entries = item.map.sc_map if item.map is not None else []
+    parts = {
+        entry.key.sym.sc_symbol: entry.val.bytes.sc_bytes
+        for entry in entries
+        if entry.key.sym is not None and entry.val.bytes is not None
+    }
+    if len(entries) != 2 or len(parts.get(_PUBLIC_KEY, b"")) != 32 or len(parts.get(_SIGNATURE, b"")) != 64:
+        raise _refused("The signature is not a map of public_key (32 bytes) and signature (64 bytes).")
+    return parts[_PUBLIC_KEY], parts[_SIGNATURE]
+
+
+def _refused(detail: str) -> PaymentRejected:
+    return PaymentRejected(reasons.SIMULATION_FAILED, detail)

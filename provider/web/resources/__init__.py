@@ -1,0 +1,1 @@
+"""The web process's blueprints, one a resource."""

@@ -1,0 +1,45 @@
+"""The paid call: /run/<name> (standard H1, H2, H3)."""
+
+from functools import partial
+
+from flask import Blueprint, Response, request
+
+from provider.errors import PaymentRejected
+from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
+from provider.payments.stellar.proof import HEADER as PAYER_PROOF
+from provider.web.http.body import read_input
+from provider.web.http.prefer import parse_prefer
+from provider.web.parts import Listing, parts
+from provider.web.streams.held import held
+
+blueprint = Blueprint("run", __name__)
+
+
+@blueprint.route("/run/<name>", methods=["GET", "POST"])
+def run(name: str) -> Response:
+    """Serve a paid call, or say what it costs."""
+    listing = parts().listing(name)
+    header = request.headers.get(PAYMENT_SIGNATURE)
+    return unpaid(listing) if header is None else paid(listing, header)
+
+
+def unpaid(listing: Listing) -> Response:
+    """Answer 402 whatever the body, unless the lane is full: nobody should sign for no place (H1)."""
+    parts().desk.admits(listing.service)
+    return listing.challenges[request.method].answer()
+
+
+def paid(listing: Listing, header: str) -> Response:
+    """Turn the payment into a job, hold the answer as long as preferred, and show the job."""
+    payload = decode_payment_signature(header)
+    value = partial(read_input, request, listing.service)
+    job = parts().desk.call(listing.service, value, payload, request.headers.get(PAYER_PROOF))
+    return held(job, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
+
+
+@blueprint.errorhandler(PaymentRejected)
+def refused(error: PaymentRejected) -> Response:
+    """Answer a payment that does not pay for this call with a challenge that says why (H2)."""
+    assert request.view_args is not None
+    listing = parts().listing(request.view_args["name"])
+    return listing.challenges[request.method].because(error.reason).answer()

@@ -1,0 +1,1 @@
+"""Event streams and held answers."""

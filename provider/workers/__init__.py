@@ -1,0 +1,1 @@
+"""Celery as a consumer: the application, its tasks, pools and beat."""
