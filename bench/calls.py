@@ -61,10 +61,9 @@ def start(app: str, appendfsync: str, settle_seconds: float, stack: ExitStack) -
     redis_url = stack.enter_context(servers.redis_server())
     settings = servers.settings_for(redis_url, stack.enter_context(servers.facilitator(settle_seconds)))
     env = {**servers.environment(settings), "BENCH_AMOUNT": str(services.get("echo").amount)}
-    store = servers.store_of(settings)
-    store.client.config_set("appendfsync", appendfsync)
-    desk = ClaimDesk(store, None, None, None, settings)  # type: ignore[arg-type]
-    return stack.enter_context(servers.web_server(app, env)), desk
+    platform = servers.platform_of(settings)
+    platform.client.config_set("appendfsync", appendfsync)
+    return stack.enter_context(servers.web_server(app, env)), platform.desk
 
 
 def rows(found: dict[str, list[Measured]]) -> Iterator[tuple[str, ...]]:

@@ -23,9 +23,9 @@ return #ARGV - 2
 """
 
 
-def fill(store: JobStore, facilitator_url: str, settings: Settings, count: int) -> None:
+def fill(store: JobStore, settings: Settings, count: int) -> None:
     """Store so many finished jobs, none of them due before its retention is over."""
-    finish_jobs(store, facilitator_url, settings, 1)
+    finish_jobs(settings, 1)
     (job_id,) = store.client.zrange(keys.index("echo"), 0, -1)
     _copy(store, store.get(job_id), count - 1)
 

@@ -15,11 +15,7 @@ from bench import servers
 from bench.payments import payments
 from bench.report import table
 from bench.services import services
-from provider.chain.clock import LedgerClock
-from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.job import INDEX_STEP, Status
-from provider.jobs.store.ledger_cache import LedgerCache
-from provider.payments.facilitator import FacilitatorClient
 from provider.settings import Settings
 
 DONE = "bench:done"
@@ -76,18 +72,15 @@ def timed(start: Callable[[], None], done: Callable[[], int], count: int) -> flo
 
 def ours(settings: Settings, count: int) -> float:
     """Claim the jobs, then let two workers run and settle them."""
-    from provider.broker.dispatcher import CeleryDispatcher
-
-    store = servers.store_of(settings)
-    clock = LedgerClock(None, LedgerCache(store))
     backlog = Backlog()
-    desk = ClaimDesk(store, FacilitatorClient(settings.facilitator_url), clock, backlog, settings)
+    platform = servers.platform_of(settings, dispatcher=backlog)
+    store, desk = platform.store, platform.desk
     service = services.get("echo")
     value = {"text": "x" * 180}
     for payment in payments(desk.quote(service), count):
         desk.call(service, lambda: value, payment)
     with workers("provider.workers.celery", ("handle.echo", "settle.echo"), servers.environment(settings)):
-        dispatcher = CeleryDispatcher(_celery(settings))
+        dispatcher = servers.platform_of(settings).dispatcher
         code = Status.SUCCEEDED.code * INDEX_STEP
         return timed(
             lambda: [dispatcher.handle(job_id) for job_id in backlog.ids] and None,
@@ -96,21 +89,11 @@ def ours(settings: Settings, count: int) -> float:
         )
 
 
-def _celery(settings: Settings):  # type: ignore[no-untyped-def]
-    from celery import Celery
-
-    from provider.broker.options import celery_config
-
-    app = Celery("bench")
-    app.conf.update(celery_config(settings, ["echo"]))
-    return app
-
-
 def rival(settings: Settings, count: int) -> float:
     """Send the messages to a bare chain."""
     env = servers.environment(settings)
     client = redis.Redis.from_url(settings.redis_url)
-    app = _celery(settings)
+    app = servers.platform_of(settings).celery
     app.conf.update(task_routes={"bench.first": {"queue": "first"}}, task_create_missing_queues=True)
     with workers("bench.chain", ("first", "second"), env):
         return timed(

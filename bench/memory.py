@@ -6,15 +6,8 @@ from bench import servers
 from bench.payments import payments
 from bench.report import table
 from bench.services import services
-from provider.chain.clock import LedgerClock
-from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.job import Lease
-from provider.jobs.run.transitions import Outcomes
-from provider.jobs.settle.settler import Settler
-from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.lanes import Lanes
-from provider.jobs.store.ledger_cache import LedgerCache
-from provider.payments.facilitator import FacilitatorClient
+from provider.settings import Settings
 
 BYTES = 200
 
@@ -27,22 +20,19 @@ class Nobody:
     def settle(self, job_id: str) -> None: ...
 
 
-def finish_jobs(store: JobStore, facilitator_url: str, settings, count: int) -> None:  # type: ignore[no-untyped-def]
+def finish_jobs(settings: Settings, count: int) -> None:
     """Take so many jobs from a signed payment to a receipt, with the real parts but for the two queues."""
-    service, nobody = services.get("echo"), Nobody()
-    lanes, outcomes = Lanes(store), Outcomes(store, nobody, settings)
-    client = FacilitatorClient(facilitator_url)
-    settler = Settler(store, client, None, nobody, settings)  # type: ignore[arg-type]
-    desk = ClaimDesk(store, client, LedgerClock(None, LedgerCache(store)), nobody, settings)
+    platform, service = servers.platform_of(settings, dispatcher=Nobody()), services.get("echo")
+    store, desk = platform.store, platform.desk
     value = {"text": "x" * (BYTES - len('{"text":""}'))}
     output = '{"text":"' + "y" * (BYTES - len('{"text":""}')) + '"}'
     for number, payment in enumerate(payments(desk.quote(service), count)):
         job = desk.call(service, lambda: value, payment)
-        lease = lanes.lease(service, job.id, f"{number:016x}", lease_seconds=30)
+        lease = platform.lanes.lease(service, job.id, f"{number:016x}", lease_seconds=30)
         assert isinstance(lease, Lease)
-        outcomes.output(lease.job, output, {})
+        platform.outcomes.output(lease.job, output, {})
         store.begin_settlement(store.get(job.id), f"{number:016x}", give_up_seconds=60)
-        settler.record_paid(job.id, f"{number:064x}")
+        platform.settler.record_paid(job.id, f"{number:064x}")
 
 
 def run(quick: bool = False) -> None:
@@ -51,9 +41,9 @@ def run(quick: bool = False) -> None:
     with servers.redis_server() as redis_url, servers.facilitator(0) as url:
         settings = servers.settings_for(redis_url, url)
         store = servers.store_of(settings)
-        finish_jobs(store, url, settings, 10)  # Scripts are loaded, the first keys are there.
+        finish_jobs(settings, 10)  # Scripts are loaded, the first keys are there.
         before = store.client.info("memory")["used_memory_dataset"]
-        finish_jobs(store, url, settings, count)
+        finish_jobs(settings, count)
         time.sleep(1)
         after = store.client.info("memory")["used_memory_dataset"]
     each = (after - before) / count

@@ -10,12 +10,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from stellar_sdk import Keypair
 
-from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
 from provider.localnet.redis_server import redis_command
+from provider.platform import Platform
+from provider.services import load_registry
 from provider.settings import USDC, Settings
 
 NETWORK = "stellar:testnet"
@@ -88,7 +90,7 @@ def web_server(app: str, env: dict[str, str]) -> Iterator[int]:
 def gunicorn(app: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
     """Run an application under gunicorn; its port, and the pid of its master."""
     port = free_port()
-    command = (sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", app)
+    command = (sys.executable, "-m", "gunicorn", "-c", "python:provider.web.server", app)
     with process(*command, env={**env, "PORT": str(port), "WEB_PROCESSES": "1"}, ready_port=port) as pid:
         yield port, pid
 
@@ -111,6 +113,11 @@ def environment(settings: Settings) -> dict[str, str]:
     return {**{name.upper(): getattr(settings, name) for name in names}, "LOG_LEVEL": "WARNING"}
 
 
+def platform_of(settings: Settings, **given: Any) -> Platform:
+    """Make the objects of the measured platform, in this process."""
+    return Platform(settings, load_registry(settings.provider_services), **given)
+
+
 def store_of(settings: Settings) -> JobStore:
     """Open the store of the measured platform."""
-    return JobStore(connect(settings.redis_url))
+    return platform_of(settings).store

@@ -5,45 +5,19 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from celery import Celery
-
 from bench import servers
 from bench.filling import fill
 from bench.mixture import KINDS, put_due
 from bench.report import table
-from bench.services import services
 from bench.store import WRITES
-from provider.broker.dispatcher import CeleryDispatcher
-from provider.broker.options import celery_config
-from provider.chain.clock import LedgerClock
 from provider.jobs.recover.sweep import Sweep
-from provider.jobs.settle.settler import Settler
-from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.ledger_cache import LedgerCache
 from provider.logs import configure_logging
-from provider.payments.facilitator import FacilitatorClient
-from provider.settings import Settings
+from provider.platform import Platform
 
 STORED = (1_000, 100_000, 1_000_000)
 FLAT = 1.3
 DUE, DUE_SECONDS = 500, 0.5
-
-
-def dispatcher_over(settings: Settings) -> CeleryDispatcher:
-    """Build what publishes wake-ups."""
-    app = Celery("bench", set_as_current=False)
-    app.conf.update(celery_config(settings, [service.name for service in services]))
-    return CeleryDispatcher(app)
-
-
-def sweep_over(store: JobStore, settings: Settings) -> Sweep:
-    """Build a sweep as a worker does, wake-ups through Celery included."""
-    dispatcher = dispatcher_over(settings)
-    client = FacilitatorClient(settings.facilitator_url)
-    settler = Settler(store, client, Durability(store.client, timeout_ms=1000), dispatcher, settings)
-    clock = LedgerClock(None, LedgerCache(store))
-    return Sweep(store, services, settler, clock, dispatcher, settings)
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -66,8 +40,8 @@ def nothing_due(quick: bool) -> None:
             settings = servers.settings_for(stack.enter_context(servers.redis_server()), url)
             stores.append(servers.store_of(settings))
             stores[-1].client.config_set("auto-aof-rewrite-percentage", 0)  # No fork beside the measurement.
-            fill(stores[-1], url, settings, size)
-            sweeps[size] = sweep_over(stores[-1], settings)
+            fill(stores[-1], settings, size)
+            sweeps[size] = servers.platform_of(settings).sweep
             sweeps[size].run()
         rows = []
         for policy in ("always", "no"):
@@ -104,8 +78,9 @@ def everything_due(quick: bool) -> None:
     for _ in range(1 if quick else 5):
         with servers.redis_server() as redis_url, servers.facilitator(0) as url:
             settings = servers.settings_for(redis_url, url)
-            store = servers.store_of(settings)
-            sweep = sweep_over(store, settings)
+            platform = servers.platform_of(settings)
+            store = platform.store
+            sweep = platform.sweep
             sweep.run()
             put_due(store, settings, DUE)
             scripts: list[str] = []
@@ -114,7 +89,7 @@ def everything_due(quick: bool) -> None:
             report = sweep.run()
             took = time.perf_counter() - began
             messages = report.woken + report.actions["settle_again"]
-            floor = bare(store, settings, len(scripts), messages)
+            floor = bare(platform, len(scripts), messages)
         assert report.actions.total() == DUE, report
         holds = "yes" if took <= DUE_SECONDS else "NO"
         work = f"{len(scripts)} scripts, {messages} messages"
@@ -123,9 +98,9 @@ def everything_due(quick: bool) -> None:
     table(f"Sweep of {DUE} due jobs of {len(KINDS)} kinds", heads, rows)
 
 
-def bare(store: JobStore, settings: Settings, scripts: int, messages: int) -> float:
+def bare(platform: Platform, scripts: int, messages: int) -> float:
     """Time so many scripts that write one field, and so many messages, without anything else."""
-    script, dispatcher = store.client.register_script(WRITES), dispatcher_over(settings)
+    script, dispatcher = platform.client.register_script(WRITES), platform.dispatcher
     began = time.perf_counter()
     for _ in range(scripts):
         script(keys=["bench"])

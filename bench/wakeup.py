@@ -33,23 +33,10 @@ def worker(app: str, queue: str, settings: Settings) -> AbstractContextManager[i
     return servers.process(*command, env=servers.environment(settings))
 
 
-def publisher(settings: Settings, services: list[str]):  # type: ignore[no-untyped-def]
-    """Make a Celery application that only sends."""
-    from celery import Celery
-
-    from provider.broker.options import celery_config
-
-    app = Celery("bench", set_as_current=False)
-    app.conf.update(celery_config(settings, services))
-    return app
-
-
 def ours(settings: Settings) -> Callable[[], float]:
     """Give a call that wakes a worker for one queued job, and tells how long its handler took to start."""
-    from provider.broker.dispatcher import CeleryDispatcher
-
-    store = servers.store_of(settings)
-    dispatcher = CeleryDispatcher(publisher(settings, ["instant"]))
+    platform = servers.platform_of(settings)
+    store, dispatcher = platform.store, platform.dispatcher
     numbers = count(1)
 
     def once() -> float:
@@ -73,7 +60,8 @@ def queue_a_job(store: JobStore, pay_to: str, number: int, service: str = "insta
 
 def bare(settings: Settings) -> Callable[[], float]:
     """Give a call that sends a task, and tells how long its first line took."""
-    app, client = publisher(settings, []), servers.store_of(settings).client
+    platform = servers.platform_of(settings)
+    app, client = platform.celery, platform.client
     app.conf.update(task_create_missing_queues=True)
 
     def once() -> float:

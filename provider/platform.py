@@ -1,89 +1,185 @@
-"""The domain objects of a worker process, built when they are first used (so after the pool forked)."""
+"""The composition root: each object of a process is made here, once, from the settings.
+
+Objects are made when they are first used, so after a worker's pool has forked. Whoever builds a `Platform`
+may give it parts that it would otherwise make: a worker its publisher, a test its clock.
+"""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cached_property
+from typing import Self
 
+from celery import Celery
+from redis import Redis
+
+from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
 from provider.chain.clock import LedgerClock
 from provider.chain.rpc import StellarRpc
-from provider.doctor.redis import refuse_eviction
+from provider.doctor.redis import refuse_eviction, refuse_unsafe_redis
+from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.reconcile.run import Reconciler
+from provider.jobs.recover.cancel import Canceller
+from provider.jobs.recover.retry_now import Nudge
 from provider.jobs.recover.sweep import Sweep
 from provider.jobs.remote.dispatcher import AnnouncingDispatcher
 from provider.jobs.remote.gateway import Gateway
 from provider.jobs.run.runner import Runner
+from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
 from provider.jobs.store.client import connect
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.ledger_cache import LedgerCache
 from provider.jobs.store.metrics import Figures
+from provider.jobs.store.subscription import JobEvents
+from provider.jobs.store.tokens import Tokens
 from provider.payments.facilitator import FacilitatorClient, Observer
+from provider.services import Registry, load_registry
 from provider.services.checkpoints import CheckpointLimits
-from provider.workers.celery import app, registry, remote, settings
+from provider.settings import Settings
 
 
-@cache
-def store() -> JobStore:
-    timeout, limits = settings.redis_timeout_seconds, CheckpointLimits.of(settings)
-    client = connect(settings.redis_url, timeout_seconds=timeout, guard=refuse_eviction)
-    return JobStore(client, retention_seconds=settings.retention_seconds, limits=limits)
+class Platform:
+    """One deployment's objects, as one process uses them."""
 
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        *,
+        dispatcher: Dispatcher | None = None,
+        clock: LedgerClock | None = None,
+        facilitator: FacilitatorClient | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.settings = settings
+        self.registry = registry
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._facilitator = facilitator
+        self._observer = observer
 
-@cache
-def dispatcher() -> Dispatcher:
-    return AnnouncingDispatcher(store(), CeleryDispatcher(app), remote)
+    @classmethod
+    def from_env(cls, *, observer: Observer | None = None) -> Self:
+        """Read settings and services. Raises SettingsError or ConfigurationError."""
+        settings = Settings.from_env()
+        registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
+        return cls(settings, registry, observer=observer)
 
+    @property
+    def remote_services(self) -> frozenset[str]:
+        """Names of the services whose jobs only remote workers run (§11)."""
+        return frozenset(service.name for service in self.registry if service.remote)
 
-@cache
-def facilitator(observer: Observer | None = None) -> FacilitatorClient:
-    return FacilitatorClient(
-        settings.facilitator_url,
-        verify_timeout_seconds=settings.verify_timeout_seconds,
-        settle_timeout_seconds=settings.settle_timeout_seconds,
-        api_key=settings.facilitator_api_key or None,
-        observer=observer,
-    )
+    # The store
 
+    def refuse_unsafe_redis(self) -> None:
+        """Raise ConfigurationError where claims could be evicted or lost (C4)."""
+        refuse_unsafe_redis(
+            connect(self.settings.redis_url, timeout_seconds=self.settings.redis_timeout_seconds)
+        )
 
-def rpc(url: str) -> StellarRpc:
-    return StellarRpc(url, observer=Figures(store()).rpc_called)
+    @cached_property
+    def client(self) -> "Redis":
+        timeout = self.settings.redis_timeout_seconds
+        return connect(self.settings.redis_url, timeout_seconds=timeout, guard=refuse_eviction)
 
+    @cached_property
+    def store(self) -> JobStore:
+        retention, limits = self.settings.retention_seconds, CheckpointLimits.of(self.settings)
+        return JobStore(self.client, retention_seconds=retention, limits=limits)
 
-@cache
-def runner() -> Runner:
-    return Runner(store(), registry, dispatcher(), settings)
+    @cached_property
+    def lanes(self) -> Lanes:
+        return Lanes(self.store)
 
+    @cached_property
+    def tokens(self) -> Tokens:
+        return Tokens(self.store)
 
-@cache
-def settler() -> Settler:
-    durability = Durability(store().client, timeout_ms=settings.durability_timeout_ms)
-    return Settler(store(), facilitator(), durability, dispatcher(), settings)
+    @cached_property
+    def events(self) -> JobEvents:
+        return JobEvents(self.store)
 
+    # Outside
 
-@cache
-def gateway() -> Gateway:
-    return Gateway(store(), registry, dispatcher(), settings)
+    @cached_property
+    def celery(self) -> Celery:
+        """What publishes; a worker runs the same application with tasks."""
+        return make_app(self.settings, self.registry)
 
+    @cached_property
+    def dispatcher(self) -> Dispatcher:
+        """What wakes workers: Celery's messages, and announcements to remote workers."""
+        if self._dispatcher is not None:
+            return self._dispatcher
+        return AnnouncingDispatcher(self.store, CeleryDispatcher(self.celery), self.remote_services)
 
-@cache
-def clock() -> LedgerClock:
-    first = rpc(settings.stellar_rpc_urls[0]) if settings.stellar_rpc_urls else None
-    return LedgerClock(first, LedgerCache(store()), ledger_seconds=settings.ledger_seconds)
+    @cached_property
+    def facilitator(self) -> FacilitatorClient:
+        return self._facilitator or FacilitatorClient(
+            self.settings.facilitator_url,
+            verify_timeout_seconds=self.settings.verify_timeout_seconds,
+            settle_timeout_seconds=self.settings.settle_timeout_seconds,
+            api_key=self.settings.facilitator_api_key or None,
+            observer=self._observer,
+        )
 
+    def rpc(self, url: str) -> StellarRpc:
+        return StellarRpc(url, observer=Figures(self.store).rpc_called)
 
-@cache
-def sweep() -> Sweep:
-    return Sweep(store(), registry, settler(), clock(), dispatcher(), settings)
+    @cached_property
+    def clock(self) -> LedgerClock:
+        """The ledger clock; it never answers where no RPC is configured."""
+        if self._clock is not None:
+            return self._clock
+        first = next(map(self.rpc, self.settings.stellar_rpc_urls), None)
+        return LedgerClock(first, LedgerCache(self.store), ledger_seconds=self.settings.ledger_seconds)
 
+    # A job's way
 
-@cache
-def reconciler() -> Reconciler | None:
-    """Give the reconciler; None when no Stellar RPC is configured."""
-    return reconciler_by(settings.stellar_rpc_urls) if settings.stellar_rpc_urls else None
+    @cached_property
+    def desk(self) -> ClaimDesk:
+        return ClaimDesk(self.store, self.facilitator, self.clock, self.dispatcher, self.settings)
 
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.store, self.dispatcher, self.settings)
 
-def reconciler_by(urls: Sequence[str]) -> Reconciler:
-    """Build a reconciler that asks these RPCs: the first decides, the others must agree (§10)."""
-    return Reconciler(store(), [rpc(url) for url in urls], settler(), settings)
+    @cached_property
+    def runner(self) -> Runner:
+        return Runner(self.store, self.registry, self.dispatcher, self.settings)
+
+    @cached_property
+    def settler(self) -> Settler:
+        durability = Durability(self.store.client, timeout_ms=self.settings.durability_timeout_ms)
+        return Settler(self.store, self.facilitator, durability, self.dispatcher, self.settings)
+
+    @cached_property
+    def gateway(self) -> Gateway:
+        return Gateway(self.store, self.registry, self.dispatcher, self.settings)
+
+    # Recovery
+
+    @cached_property
+    def canceller(self) -> Canceller:
+        return Canceller(self.store, self.dispatcher, self.settings)
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        return Sweep(self.store, self.registry, self.settler, self.clock, self.dispatcher, self.settings)
+
+    @cached_property
+    def reconciler(self) -> Reconciler | None:
+        """The reconciler; None when no Stellar RPC is configured."""
+        return self.reconciler_by(self.settings.stellar_rpc_urls) if self.settings.stellar_rpc_urls else None
+
+    def reconciler_by(self, urls: Sequence[str]) -> Reconciler:
+        """Make a reconciler that asks these RPCs: the first decides, the others must agree (§10)."""
+        return Reconciler(self.store, [self.rpc(url) for url in urls], self.settler, self.settings)
+
+    @cached_property
+    def nudge(self) -> Nudge:
+        return Nudge(self.store, self.registry, self.dispatcher, self.reconciler)

@@ -1,5 +1,5 @@
 """The Celery application of this deployment: `celery -A tasks.app worker`, `celery -A tasks.app beat`."""
 
-from provider.workers.celery import app
+from provider.workers import create_app
 
-__all__ = ["app"]
+app = create_app()

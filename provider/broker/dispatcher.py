@@ -3,7 +3,7 @@
 import structlog
 from celery import Celery
 
-from provider.broker.options import HANDLE_JOB, SETTLE_JOB
+from provider.broker.queues import HANDLE_JOB, SETTLE_JOB
 
 log = structlog.get_logger()
 

@@ -11,34 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from kombu import Queue
 
+from provider.broker.queues import MAINTENANCE, RECONCILE, SWEEP, handle_queue, route_task, settle_queue
 from provider.settings import Settings
-
-MAINTENANCE = "maintenance"
-
-HANDLE_JOB = "tasks.handle.handle_job"
-SETTLE_JOB = "tasks.settle.settle_job"
-SWEEP = "tasks.maintenance.sweep"
-RECONCILE = "tasks.maintenance.reconcile"
-
-
-def handle_queue(service: str) -> str:
-    """Name the queue whose workers run the handler of a service."""
-    return f"handle.{service}"
-
-
-def settle_queue(service: str) -> str:
-    """Name the queue whose workers settle the payments of a service."""
-    return f"settle.{service}"
-
-
-def route_task(name: str, args: Any, *_: Any, **__: Any) -> dict[str, str] | None:
-    """Choose the queue of a task: by the service in its job id (`qr-code.6f1c…`), or maintenance."""
-    if name in (SWEEP, RECONCILE):
-        return {"queue": MAINTENANCE}
-    queues = {HANDLE_JOB: handle_queue, SETTLE_JOB: settle_queue}
-    if name in queues and args:
-        return {"queue": queues[name](str(args[0]).rpartition(".")[0])}
-    return None
 
 
 def celery_config(
@@ -47,12 +21,6 @@ def celery_config(
     """Build Celery's configuration (standard C1 to C3). Services in `remote` are handled elsewhere (§11)."""
     services = sorted(service_names)
     return {
-        "imports": (
-            "provider.workers.pools",
-            "provider.workers.handle",
-            "provider.workers.settle",
-            "provider.workers.maintenance",
-        ),
         "timezone": "UTC",
         **_broker(settings),
         **_messages(),

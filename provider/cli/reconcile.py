@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from provider.cli._operator import operator
 from provider.jobs.reconcile.evidence import Decision
 from provider.jobs.reconcile.run import LIMIT, ReconcileReport
-from provider.logs import configure_logging
 
 CONTRADICTED = 3
 """Exit status when a record says the opposite of the chain."""
@@ -33,14 +33,11 @@ def command(
     decides, and each other one must agree before a payment is called unpaid. Exit status 3: a finished job's
     record says the opposite of the chain.
     """
-    from provider.platform import reconciler_by
-    from provider.workers.celery import settings  # Reads the settings and the services.
-
-    configure_logging("WARNING")
-    urls = rpcs or settings.stellar_rpc_urls
+    platform = operator(ctx)
+    urls = rpcs or platform.settings.stellar_rpc_urls
     if not urls:
         raise click.UsageError("no Stellar RPC: give --rpc URL, or set STELLAR_RPC_URLS")
-    report = reconciler_by(urls).run(job_id, limit, dry_run)
+    report = platform.reconciler_by(urls).run(job_id, limit, dry_run)
     click.echo(json.dumps(as_object(report))) if as_json else _show(report)
     if report.contradictions:
         ctx.exit(CONTRADICTED)

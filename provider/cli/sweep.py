@@ -4,8 +4,8 @@ import json
 
 import click
 
+from provider.cli._operator import operator
 from provider.jobs.recover.sweep import SweepReport
-from provider.logs import configure_logging
 
 
 @click.command("sweep")
@@ -15,10 +15,7 @@ def command(as_json: bool) -> None:
 
     Workers do the same every SWEEP_SECONDS; running it beside them harms nobody.
     """
-    from provider.platform import sweep  # Reads the settings and the services.
-
-    configure_logging("WARNING")
-    report = sweep().run()
+    report = operator().sweep.run()
     found = {"actions": report.actions, "woken": report.woken, "stranded": report.stranded}
     click.echo(json.dumps(found) if as_json else "\n".join(_lines(report)))
 

@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 import click
 
 from provider.cli._commands import Commands
-from provider.jobs.store.client import connect
-from provider.jobs.store.jobs import JobStore
+from provider.cli._operator import operator
 from provider.jobs.store.tokens import NAME, RemoteWorker, Tokens
 from provider.services.registry import load_registry
-from provider.settings import Settings
 
 
 @click.group("tokens", cls=Commands)
@@ -76,8 +74,7 @@ def _remote(names: list[str]) -> list[str]:
 
 
 def _tokens() -> Tokens:
-    settings = Settings.from_env()
-    return Tokens(JobStore(connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)))
+    return operator().tokens
 
 
 def _as_json(worker: RemoteWorker) -> dict[str, object]:

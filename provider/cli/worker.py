@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import click
 
-from provider.broker.options import MAINTENANCE, handle_queue, settle_queue
+from provider.broker.queues import MAINTENANCE, handle_queue, settle_queue
 from provider.services import Service
 from provider.services.registry import load_registry
 from provider.settings import Settings

@@ -5,16 +5,8 @@ import logging
 
 from flask import Flask
 
-from provider.jobs.claim.desk import ClaimDesk
-from provider.jobs.recover.cancel import Canceller
-from provider.jobs.remote.gateway import Gateway
 from provider.jobs.store.batch_reads import Glances
-from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.lanes import Lanes
-from provider.jobs.store.subscription import JobEvents
-from provider.jobs.store.tokens import Tokens
-from provider.services import Registry
-from provider.settings import Settings
+from provider.platform import Platform
 from provider.web.http import cors, problems
 from provider.web.http.body import MAX_BODY_BYTES
 from provider.web.parts import EXTENSION, Parts, list_services
@@ -32,16 +24,7 @@ CONCERNS = (cors, metrics, held, problems)
 RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)
 
 
-def create_app(
-    settings: Settings,
-    *,
-    registry: Registry,
-    store: JobStore,
-    desk: ClaimDesk,
-    canceller: Canceller,
-    gateway: Gateway,
-    events: JobEvents,
-) -> Flask:
+def create_app(platform: Platform) -> Flask:
     """Build the application. What never changes while it runs is made here, once."""
     app = Flask("provider.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = (
@@ -49,7 +32,7 @@ def create_app(
     )  # One more, so that what was cut there is told from what fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    app.extensions[EXTENSION] = _parts(settings, registry, store, desk, canceller, gateway, events)
+    app.extensions[EXTENSION] = _parts(platform)
     for concern in CONCERNS:
         concern.init_app(app)
     for resource in RESOURCES:
@@ -57,34 +40,27 @@ def create_app(
     return app
 
 
-def _parts(
-    settings: Settings,
-    registry: Registry,
-    store: JobStore,
-    desk: ClaimDesk,
-    canceller: Canceller,
-    gateway: Gateway,
-    events: JobEvents,
-) -> Parts:
-    listings = list_services(registry, desk, settings.public_url)
+def _parts(platform: Platform) -> Parts:
+    settings, registry, store = platform.settings, platform.registry, platform.store
+    listings = list_services(registry, platform.desk, settings.public_url)
     documents = {
         "discovery": discovery_document(listings.values()),
         "openapi": openapi_document(listings.values(), settings),
     }
-    lanes, tokens, hub = Lanes(store), Tokens(store), Hub(events, most=settings.web_streams)
+    hub = Hub(platform.events, most=settings.web_streams)
     return Parts(
         settings=settings,
         store=store,
-        lanes=lanes,
-        desk=desk,
-        canceller=canceller,
-        gateway=gateway,
-        tokens=tokens,
-        room=WaitingRoom(events, hub, store, settings.web_threads),
+        lanes=platform.lanes,
+        desk=platform.desk,
+        canceller=platform.canceller,
+        gateway=platform.gateway,
+        tokens=platform.tokens,
+        room=WaitingRoom(platform.events, hub, store, settings.web_threads),
         hub=hub,
-        announcements=Announcements(lanes, tokens),
+        announcements=Announcements(platform.lanes, platform.tokens),
         glances=Glances(store),
-        job_news=JobNews(store, lanes, {service.name: service for service in registry}),
+        job_news=JobNews(store, platform.lanes, {service.name: service for service in registry}),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},
         metrics=metrics_registry(store, registry),

@@ -14,7 +14,7 @@ from redbeat import schedulers
 from redis.exceptions import LockError
 
 from provider.jobs.store.client import REDIS_ERRORS, connect
-from provider.workers.celery import settings
+from provider.settings import Settings
 
 log = structlog.get_logger()
 
@@ -32,6 +32,7 @@ class Scheduler(schedulers.RedBeatScheduler):  # type: ignore[misc]
     """Publish over the pool's connections: one of its own would stay broken after a broker's restart."""
 
     def __init__(self, app: Any, **given: Any) -> None:
+        settings = Settings.from_env()
         client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
         setattr(app, schedulers.REDBEAT_REDIS_KEY, client)
         super().__init__(app, **given)

@@ -3,14 +3,12 @@
 from typing import Any
 
 from celery.concurrency.prefork import TaskPool
-from celery.signals import celeryd_after_setup
 
-from provider.broker.options import handle_queue
+from provider.broker.queues import handle_queue
 
 PREFIX = handle_queue("")
 
 
-@celeryd_after_setup.connect
 def refuse_pools_that_cannot_stop_handlers(instance: Any, **_: Any) -> None:
     """End a worker that would run handlers in any other pool than prefork.
 

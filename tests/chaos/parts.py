@@ -5,21 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from celery import Celery
-
-from provider.broker.dispatcher import CeleryDispatcher
-from provider.broker.options import celery_config
-from provider.chain.clock import LedgerClock
-from provider.chain.rpc import StellarRpc
-from provider.jobs.reconcile.run import Reconciler
-from provider.jobs.recover.sweep import Sweep
-from provider.jobs.settle.settler import Settler
-from provider.jobs.store.client import connect
-from provider.jobs.store.durability import Durability
-from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.ledger_cache import LedgerCache
-from provider.payments.facilitator import FacilitatorClient
+from provider.platform import Platform
 from provider.services import Registry
 from provider.settings import Settings
 from tests.support.localnet import LocalNet
@@ -67,31 +55,15 @@ class Parts:
         return found
 
     @cached_property
-    def store(self) -> JobStore:
-        return JobStore(connect(self.redis_url))
+    def platform(self) -> Platform:
+        return Platform(self.settings, self.registry)
 
-    @cached_property
-    def dispatcher(self) -> CeleryDispatcher:
-        app = Celery("chaos")
-        app.conf.update(celery_config(self.settings, [service.name for service in self.registry]))
-        return CeleryDispatcher(app)
-
-    @cached_property
-    def settler(self) -> Settler:
-        client = FacilitatorClient(self.net.facilitator.url)
-        durability = Durability(self.store.client, timeout_ms=3000)
-        return Settler(self.store, client, durability, self.dispatcher, self.settings)
-
-    @cached_property
-    def rpc(self) -> StellarRpc:
-        return StellarRpc(self.net.chain.url)
-
-    @cached_property
-    def clock(self) -> LedgerClock:
-        return LedgerClock(self.rpc, LedgerCache(self.store), ledger_seconds=LEDGER_SECONDS)
+    def __getattr__(self, name: str) -> Any:
+        """Give the object that a process would use: `store`, `settler`, `clock` …"""
+        return getattr(self.platform, name)
 
     def sweep(self) -> None:
-        Sweep(self.store, self.registry, self.settler, self.clock, self.dispatcher, self.settings).run()
+        self.platform.sweep.run()
 
     def reconcile(self) -> None:
-        Reconciler(self.store, [self.rpc], self.settler, self.settings).run()
+        self.platform.reconciler_by(self.settings.stellar_rpc_urls).run()

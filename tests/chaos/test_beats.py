@@ -18,7 +18,7 @@ from redbeat.decoder import RedBeatJSONDecoder, RedBeatJSONEncoder
 from redis import Redis
 from stellar_sdk import Keypair
 
-from provider.broker.options import MAINTENANCE
+from provider.broker.queues import MAINTENANCE
 from provider.cli.worker import worker_command
 from provider.jobs.model.job import Job, Lease, Status
 from provider.jobs.recover.sweep import SWEPT

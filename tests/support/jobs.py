@@ -8,22 +8,12 @@ from typing import Any
 
 from stellar_sdk import Keypair
 
+from provider import platform
 from provider.chain.clock import LedgerClock, LedgerTime
-from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.job import Job
-from provider.jobs.recover.cancel import Canceller
-from provider.jobs.recover.sweep import Sweep
-from provider.jobs.run.runner import Runner
-from provider.jobs.run.transitions import Outcomes
-from provider.jobs.settle.settler import Settler
-from provider.jobs.store.client import connect
-from provider.jobs.store.durability import Durability
-from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.lanes import Lanes
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload
 from provider.services import ChargePolicy, Context, DeterministicError, Registry, Service, TransientError
-from provider.services.checkpoints import CheckpointLimits
 from provider.settings import USDC, Settings
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import signed_payment
@@ -118,44 +108,17 @@ class Platform:
         return registry
 
     @cached_property
-    def store(self) -> JobStore:
-        limits = CheckpointLimits.of(self.settings)
-        return JobStore(
-            connect(self.redis_url), retention_seconds=self.settings.retention_seconds, limits=limits
-        )
-
-    @cached_property
-    def lanes(self) -> Lanes:
-        return Lanes(self.store)
-
-    @cached_property
-    def outcomes(self) -> Outcomes:
-        return Outcomes(self.store, self.wakeups, self.settings)
-
-    @cached_property
-    def canceller(self) -> Canceller:
-        return Canceller(self.store, self.wakeups, self.settings)
-
-    @cached_property
     def client(self) -> FacilitatorClient:
         return FacilitatorClient(self.facilitator.url, settle_timeout_seconds=5)
 
     @cached_property
-    def desk(self) -> ClaimDesk:
-        return ClaimDesk(self.store, self.client, self.clock, self.wakeups, self.settings)
+    def made(self) -> platform.Platform:
+        given = {"dispatcher": self.wakeups, "clock": self.clock, "facilitator": self.client}
+        return platform.Platform(self.settings, self.registry, **given)
 
-    @cached_property
-    def settler(self) -> Settler:
-        durability = Durability(self.store.client, timeout_ms=3000)
-        return Settler(self.store, self.client, durability, self.wakeups, self.settings)
-
-    @cached_property
-    def runner(self) -> Runner:
-        return Runner(self.store, self.registry, self.wakeups, self.settings)
-
-    @cached_property
-    def sweep(self) -> Sweep:
-        return Sweep(self.store, self.registry, self.settler, self.clock, self.wakeups, self.settings)
+    def __getattr__(self, name: str) -> Any:
+        """Give the object that a process would use: `store`, `desk`, `settler`, `runner`, `sweep` …"""
+        return getattr(self.made, name)
 
     def payment(self, service_name: str = "after", **options: Any) -> PaymentPayload:
         """Sign a payment for a service, valid until 60 ledgers from now."""

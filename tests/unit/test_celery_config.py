@@ -4,7 +4,8 @@ import pytest
 from celery import Celery
 from celery.exceptions import QueueNotFound
 
-from provider.broker.options import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP, broker_address, celery_config
+from provider.broker.options import broker_address, celery_config
+from provider.broker.queues import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP
 from provider.settings import Settings
 
 SERVICES = ["qr-code", "monte-carlo", "far"]

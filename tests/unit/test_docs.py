@@ -23,7 +23,7 @@ EVENT_MODULES = (
     "provider/workers",
     "provider/broker",
 )
-NOT_EVENTS = {"services", "provider"}
+NOT_EVENTS = {"services", "provider", "maintenance"}
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 LATER_RELEASES = {"standard.md"}

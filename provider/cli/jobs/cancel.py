@@ -5,11 +5,12 @@ from collections import Counter
 
 import click
 
-from provider.cli._operator import Operator, operator
+from provider.cli._operator import operator
 from provider.errors import CancelRefused, JobNotFound
 from provider.jobs.model.job import Job, Status
 from provider.jobs.recover.cancel import CANCELLED, STOPPING
 from provider.jobs.store.stats import count_jobs
+from provider.platform import Platform
 
 WAITING = (Status.QUEUED,)
 ALL = (Status.QUEUED, Status.RUNNING)
@@ -54,7 +55,7 @@ def command(
 
 
 def _question(
-    parts: Operator,
+    parts: Platform,
     job_ids: tuple[str, ...],
     service: str | None,
     statuses: tuple[Status, ...],
@@ -68,7 +69,7 @@ def _question(
     return f"Cancel the jobs of {service}: {found}?{kept}"
 
 
-def _cancel(parts: Operator, job_id: str, forfeit: bool) -> str:
+def _cancel(parts: Platform, job_id: str, forfeit: bool) -> str:
     try:
         return _told(parts.canceller.cancel(job_id, forfeit=forfeit))
     except (CancelRefused, JobNotFound) as refused:

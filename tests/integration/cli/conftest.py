@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
-from provider.cli._operator import Operator
 from provider.cli.main import main
 from tests.support.jobs import Platform, running_platform
 
@@ -22,11 +21,9 @@ class Desk:
 
     def run(self, *arguments: str, typed: str = "", columns: int = 80) -> Result:
         """Run a command; it fails when it raised what it should have told."""
-        p = self.platform
-        parts = Operator(p.store, p.registry, p.wakeups, p.settings)
         with capture_logs():
             done = CliRunner().invoke(
-                main, arguments, obj=parts, input=typed or None, env={"COLUMNS": str(columns)}
+                main, arguments, obj=self.platform.made, input=typed or None, env={"COLUMNS": str(columns)}
             )
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return done

@@ -12,17 +12,13 @@ from stellar_sdk import Keypair
 from provider.chain.clock import LedgerClock
 from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.job import ErrorCode, Job, Lease
-from provider.jobs.recover.cancel import Canceller
-from provider.jobs.remote.gateway import Gateway
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
 from provider.jobs.store import keys
-from provider.jobs.store.client import connect
-from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
-from provider.jobs.store.subscription import JobEvents
 from provider.payments.facilitator import FacilitatorClient
+from provider.platform import Platform
 from provider.services import Registry, Service
 from provider.settings import TESTNET, USDC, Settings
 from provider.web.app import create_app
@@ -206,21 +202,10 @@ def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
 
 
 def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) -> Shop:
-    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
-    store, wake_ups = JobStore(client), NotedWakeUps()
-    events = JobEvents(store)
+    wake_ups = NotedWakeUps()
     asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=facilitator_called)
-    desk = ClaimDesk(store, asked, LedgerClock(None, NoCache()), wake_ups, settings)
-    canceller, gateway = Canceller(store, wake_ups, settings), Gateway(store, registry, wake_ups, settings)
-    app = create_app(
-        settings,
-        registry=registry,
-        store=store,
-        desk=desk,
-        canceller=canceller,
-        gateway=gateway,
-        events=events,
-    )
-    settler = Settler(store, asked, Durability(client, timeout_ms=1000), wake_ups, settings)
-    worker = Worker(store, registry, Outcomes(store, wake_ups, settings), settler)
-    return Shop(app.test_client(), store, desk, facilitator, wake_ups, registry, settings, worker)
+    given = {"dispatcher": wake_ups, "clock": LedgerClock(None, NoCache()), "facilitator": asked}
+    made = Platform(settings, registry, **given)
+    client = create_app(made).test_client()
+    worker = Worker(made.store, registry, made.outcomes, made.settler)
+    return Shop(client, made.store, made.desk, facilitator, wake_ups, registry, settings, worker)
