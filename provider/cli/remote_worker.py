@@ -1,4 +1,4 @@
-"""`provider remote-worker`: run any program for the jobs of a provider somewhere else."""
+"""`provider remote-worker`: run any program for the jobs of a provider, on another machine."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import click
 
 from provider.logs import configure_logging
-from provider.remote_worker.platform import Platform
+from provider.remote_worker.gateway_client import GatewayClient
 from provider.remote_worker.worker import Worker
 
 TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
@@ -22,7 +22,7 @@ TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
     help="Token of this worker. Better in the variable: other users of a machine can read arguments.",
 )  # fmt: skip
 @click.option("--services", default="", help="Services to work for, by comma. Default: all the token allows.")
-@click.option("--exec", "program", required=True, help="Command that does a job; no shell reads it.")
+@click.option("--exec", "program", required=True, help="Command that runs a job, without a shell.")
 @click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Jobs at once.")
 @click.option(
     "--grace", "grace_seconds", type=click.FloatRange(min=0), default=5.0, show_default=True,
@@ -31,26 +31,26 @@ TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
 def command(
     url: str, token: str, services: str, program: str, concurrency: int, grace_seconds: float
 ) -> None:
-    """Claim jobs and have a command do each of them, until SIGTERM.
+    """Claim jobs and run a command for each of them, until SIGTERM.
 
     The command reads the input as JSON from its standard input and writes the output as JSON to its standard
     output. JOB_ID, JOB_SERVICE, JOB_ATTEMPT and JOB_DEADLINE are in its environment, JOB_CONTEXT names a file
     with what earlier attempts completed, and JOB_MESSAGES one that takes progress and checkpoints. Exit
-    status 75: it may pass, try again; 65: it would fail again; others fail too, unless the service says
+    status 75 is a transient failure, 65 a deterministic one; others fail the job, unless the service declares
     otherwise.
     """
     arguments = shlex.split(program)
     if not arguments:
         raise click.UsageError("--exec names no command")
-    if shutil.which(arguments[0]) is None:  # Else every job that it claims would fail.
+    if shutil.which(arguments[0]) is None:  # Every claimed job would fail.
         raise click.UsageError(f"--exec: {arguments[0]!r} is no program here; give its path, or mend PATH")
-    os.environ.pop(TOKEN_VARIABLE, None)  # The programs have no business with it.
+    os.environ.pop(TOKEN_VARIABLE, None)  # Programs do not inherit it.
     configure_logging(os.environ.get("LOG_LEVEL", "INFO"))
     names = [name.strip() for name in services.split(",") if name.strip()]
     worker = Worker(
-        Platform(url, token), names, arguments, concurrency=concurrency, grace_seconds=grace_seconds
+        GatewayClient(url, token), names, arguments, concurrency=concurrency, grace_seconds=grace_seconds
     )
-    with ThreadPoolExecutor(1) as pool:  # A handler of signals may take no lock that its own thread holds.
+    with ThreadPoolExecutor(1) as pool:  # A signal handler may not take a lock that its own thread holds.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         pool.submit(worker.run).result()

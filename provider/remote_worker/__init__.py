@@ -1,1 +1,1 @@
-"""A remote worker: runs any program for the jobs of a provider somewhere else. It needs nothing but HTTP."""
+"""A remote worker: runs any program for the jobs of a provider somewhere else. It needs HTTP only."""

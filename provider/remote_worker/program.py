@@ -1,7 +1,7 @@
 """The program that does a job: input on its standard input, output on its standard output (§11).
 
-It runs in a process group of its own, which ends with it or with the job. What it tells meanwhile it writes
-to the file that `JOB_MESSAGES` names, a pipe: JSON objects, one a line.
+It runs in a process group of its own, which ends with it or with the job. Progress and checkpoints are JSON
+objects, one a line, written to the file that `JOB_MESSAGES` names: a pipe.
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import structlog
 
-from provider.remote_worker.platform import Job
+from provider.remote_worker.gateway_client import Job
 
 log = structlog.get_logger()
 
@@ -29,30 +29,30 @@ MOST_OUTPUT_BYTES = 1024 * 1024
 """The gateway takes no larger body (H9)."""
 MOST_MESSAGE_BYTES = 1024 * 1024
 MOST_EVENTS = 1000
-"""A program that tells faster than it is heard waits, once the pipe is full too."""
+"""A program that writes faster than its messages are reported blocks once the pipe is full too."""
 MOST_WAIT_SECONDS = 60.0
 LEFTOVER_SECONDS = 2.0
-"""Time for a pipe to run dry after its program ended; one that left its group may hold it for ever."""
+"""Time for a pipe to run dry after its program ended; a process that left the group may keep it open."""
 CONTEXT = ("id", "service", "attempt", "deadline", "budgetSeconds", "completedUnits", "cursors")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The program told how far it is."""
+    """Progress of the program."""
 
     progress: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The program completed a unit, or with a cursor noted where it stands."""
+    """A completed unit, or the cursor of an open one."""
 
     checkpoint: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The program is over, and all that it started. A negative status is a signal."""
+    """The program and its process group have ended. A negative status is a signal."""
 
     status: int
     output: bytes
@@ -68,59 +68,58 @@ class Program:
         self._events: queue.Queue[Event | None] = queue.Queue(MOST_EVENTS)
         self._job = job
         self._folder = tempfile.TemporaryDirectory(prefix="job-")
-        told, told_by_program = os.pipe()
+        read_end, write_end = os.pipe()
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                pass_fds=[told_by_program],
+                pass_fds=[write_end],
                 start_new_session=True,
-                env={**os.environ, **self._environment(told_by_program)},
+                env={**os.environ, **self._environment(write_end)},
             )
         except OSError:
-            os.close(told)
+            os.close(read_end)
             self._folder.cleanup()
             raise
         finally:
-            os.close(told_by_program)
+            os.close(write_end)
         self._output = bytearray()
         self._readers = [
             _start(self._read_output, self._process.stdout),
-            _start(self._read_messages, os.fdopen(told, "rb")),
+            _start(self._read_messages, os.fdopen(read_end, "rb")),
         ]
         _start(self._write_input, self._process.stdin)
         _start(self._watch)
 
     def next(self, seconds: float) -> Event | None:
-        """Wait for an event; None when there is none in time, or when somebody had this return."""
+        """Wait for an event; None when the time is over or `interrupt` was called."""
         try:
             return self._events.get(timeout=min(max(0.0, seconds), MOST_WAIT_SECONDS))
         except queue.Empty:
             return None
 
     def interrupt(self) -> None:
-        """Have `next` return."""
-        with suppress(queue.Full):  # Then it returns anyway.
+        """Make `next` return early."""
+        with suppress(queue.Full):  # A full queue makes `next` return anyway.
             self._events.put_nowait(None)
 
     def end(self, grace_seconds: float) -> list[Event]:
-        """Have it end: asked first, killed when it takes too long. Gives what it still told.
-
-        Nothing of it runs any more afterwards.
-        """
-        told: list[Event] = []
+        """Terminate the process group, kill it after the grace; return the events until `Ended`."""
+        events: list[Event] = []
         self._signal(signal.SIGTERM)
         kill_at = time.monotonic() + grace_seconds
-        while not isinstance(event := self.next(kill_at - time.monotonic()), Ended):
-            told += [event] if event else []
+        while True:
+            if (event := self.next(kill_at - time.monotonic())) is not None:
+                events.append(event)
+            if isinstance(event, Ended):
+                return events
             if time.monotonic() >= kill_at:
                 self._signal(signal.SIGKILL)
                 kill_at = float("inf")
-        return told
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process group at once."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
@@ -142,13 +141,13 @@ class Program:
         }
 
     def _write_input(self, pipe: IO[bytes]) -> None:
-        with suppress(OSError), pipe:  # It need not read it.
+        with suppress(OSError), pipe:  # The program need not read its input.
             pipe.write(json.dumps(self._job["input"]).encode())
 
     def _read_output(self, pipe: IO[bytes]) -> None:
         with pipe:
             while data := pipe.read1(65536):  # type: ignore[attr-defined]
-                if len(self._output) <= MOST_OUTPUT_BYTES:  # What is cut here is too large already.
+                if len(self._output) <= MOST_OUTPUT_BYTES:  # Output cut here is over the limit already.
                     self._output += data
 
     def _read_messages(self, pipe: IO[bytes]) -> None:
@@ -160,13 +159,13 @@ class Program:
                     log.warning(MESSAGE_IGNORED, job_id=self._job["id"])
 
     def _watch(self) -> None:
-        """Wait for the end, then end what the program left behind, so that the pipes run dry."""
+        """Wait for the exit, then kill what is left of the group, so that the pipes run dry."""
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         self._signal(signal.SIGKILL)
         status = self._process.wait()
         for reader in self._readers:
             reader.join(LEFTOVER_SECONDS)
-            while reader.is_alive() and self._events.full():  # It waits to be heard, and will be.
+            while reader.is_alive() and self._events.full():  # It is blocked on the queue, which is read.
                 reader.join(LEFTOVER_SECONDS)
         self._folder.cleanup()
         self._events.put(Ended(status, bytes(self._output)))

@@ -56,6 +56,12 @@ def work(value: dict[str, Any], context: dict[str, Any]) -> Any:
             signal.signal(signal.SIGTERM, lambda *_: (tell({"checkpoint": {"unit": "half"}}), sys.exit(1)))
             Path(value["notes"]).write_text(str(os.getpid()))
             time.sleep(60)
+        case "finish":  # SIGTERM makes it finish at once.
+            signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+            stopped: list[bool] = []
+            Path(value["notes"]).write_text(str(os.getpid()))
+            while not stopped:
+                time.sleep(0.02)
     names = ("JOB_ID", "JOB_SERVICE", "JOB_ATTEMPT", "JOB_DEADLINE", "PROVIDER_WORKER_TOKEN")
     return {"context": context, "environment": {n: os.environ[n] for n in names if n in os.environ}}
 

@@ -16,8 +16,8 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from provider.jobs.model.job import ErrorCode, Job, Status
 from provider.jobs.store.tokens import Tokens
-from provider.remote_worker import errand
-from provider.remote_worker.platform import Platform
+from provider.remote_worker import job_run
+from provider.remote_worker.gateway_client import GatewayClient
 from provider.remote_worker.worker import Worker
 from provider.services import Registry
 from tests.integration.web.conftest import Shop
@@ -95,7 +95,7 @@ def work(web: Web, token: str) -> Work:
     @contextmanager
     def working(command: list[str] = PROGRAM, **options: Any) -> Iterator[Worker]:
         options = {"grace_seconds": GRACE_SECONDS, **options}
-        worker = Worker(Platform(web.url, token), [], command, **options)
+        worker = Worker(GatewayClient(web.url, token), [], command, **options)
         thread = threading.Thread(target=worker.run)
         thread.start()
         try:
@@ -262,6 +262,19 @@ def test_a_stopped_worker_hands_its_jobs_back(shop: Shop, work: Work, tmp_path: 
     assert not is_alive(int(notes.read_text()))
 
 
+def test_a_program_that_ends_within_the_grace_keeps_its_result(
+    shop: Shop, work: Work, tmp_path: Path
+) -> None:
+    """C8: SIGTERM asks it to finish, and its output is delivered. Red before: the output was dropped."""
+    notes = tmp_path / "pid"
+    job_id = buy(shop, do="finish", notes=str(notes))
+    with work(grace_seconds=5.0):
+        assert wait_until(lambda: notes.exists() and notes.read_text())
+    job = shop.store.get(job_id)
+    assert job.output is not None
+    assert (job.starts, job.interruptions) == (1, 0)
+
+
 def test_work_goes_on_while_the_platform_is_away(
     shop: Shop, web: Web, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,7 +287,7 @@ def test_work_goes_on_while_the_platform_is_away(
         done.touch()
         assert wait_until(lambda: not is_alive(int(begun.read_text())))
         capsys.readouterr()
-        assert wait_until(lambda: errand.UNREACHABLE in capsys.readouterr().out)
+        assert wait_until(lambda: job_run.UNREACHABLE in capsys.readouterr().out)
         web.start()
         assert ended(shop, job_id).output
 
@@ -284,7 +297,7 @@ def test_work_ends_when_the_platform_stays_away(
     shop: Shop, web: Web, work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R1: by its own clock the worker knows that its lease has run out."""
-    monkeypatch.setattr(errand, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(job_run, "RETRY_SECONDS", 0.1)
     notes = tmp_path / "pids"
     buy(shop, do="hang", notes=str(notes))
     with work():

@@ -1,4 +1,4 @@
-"""The platform as its remote workers see it: the gateway, over HTTP (docs/remote-workers.md)."""
+"""Client of the worker gateway: claims, reports and announcements over HTTP (docs/remote-workers.md)."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,15 +10,15 @@ from provider.errors import PlatformRefused, PlatformUnreachable
 
 ANSWER_SECONDS = 30.0
 SILENCE_SECONDS = 75.0
-"""A stream that says nothing for so long is dead; it tells every 30 s that it is not."""
+"""A stream silent for so long is dead: the gateway sends a comment every 30 s."""
 TOO_MANY_REQUESTS = 429
 
 Job = dict[str, Any]
-"""What a claim gives; the names are those of the wire."""
+"""A claimed job; the names are those of the wire."""
 
 
-class Platform:
-    """Makes requests with a token, in any thread; each may raise PlatformUnreachable or PlatformRefused."""
+class GatewayClient:
+    """Sends requests with a token, from any thread. Each may raise PlatformUnreachable or PlatformRefused."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url.rstrip("/")
@@ -26,16 +26,16 @@ class Platform:
         self._own = threading.local()
 
     def claim(self, services: Sequence[str]) -> Job | None:
-        """Claim a job of these services, or of any; None when there is none."""
+        """Claim a job of these services, or of any allowed one; None when none waits."""
         job: Job | None = self._post("claims", {"services": list(services)}).get("job")
         return job
 
-    def tell(self, job: Job, what: str, **said: Any) -> dict[str, Any]:
-        """Say something about a job, and give the answer."""
-        return self._post(f"jobs/{job['id']}/{what}", {"lease": job["lease"], **said})
+    def report(self, job: Job, action: str, **fields: Any) -> dict[str, Any]:
+        """Report on a claimed job; returns the answer of the gateway."""
+        return self._post(f"jobs/{job['id']}/{action}", {"lease": job["lease"], **fields})
 
     def announcements(self, services: Sequence[str]) -> Iterator[None]:
-        """Listen, and give something whenever jobs may wait; ends when the connection does."""
+        """Yield whenever jobs may wait, until the connection ends."""
         asked = {"services": ",".join(services)} if services else {}
         try:
             with self._session.get(
@@ -46,7 +46,7 @@ class Platform:
                 timeout=(ANSWER_SECONDS, SILENCE_SECONDS),
             ) as answer:
                 _check(answer)
-                yield None  # What came before we listened.
+                yield None  # Jobs may have come before the subscription.
                 for line in answer.iter_lines(chunk_size=1):
                     if line.startswith(b"data:"):
                         yield None
@@ -66,7 +66,7 @@ class Platform:
 
     @property
     def _session(self) -> requests.Session:
-        """A thread's own connections."""
+        """The connections of the calling thread."""
         if not hasattr(self._own, "session"):
             self._own.session = requests.Session()
         session: requests.Session = self._own.session
@@ -74,7 +74,7 @@ class Platform:
 
 
 def _check(answer: requests.Response) -> None:
-    """Tell refusals, which stay, from what passes."""
+    """Raise PlatformRefused for an answer that will not change, PlatformUnreachable for one that may."""
     if answer.status_code >= requests.codes.server_error or answer.status_code == TOO_MANY_REQUESTS:
         raise PlatformUnreachable(f"status {answer.status_code}")
     if not answer.ok:
