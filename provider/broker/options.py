@@ -95,7 +95,7 @@ def _queues(settled: list[str], handled: list[str]) -> dict[str, Any]:
 
 
 def _worker(settings: Settings) -> dict[str, Any]:
-    """Take one message a free process, tell Flower, obey nobody but signals."""
+    """Prefetch one message a free process, send events to Flower; remote control is off."""
     return {
         "worker_prefetch_multiplier": 1,
         "worker_eta_task_limit": 100,

@@ -1,7 +1,7 @@
-"""The durable memory of a facilitator: every transaction is written down before it is sent.
+"""The durable memory of a facilitator: every transaction is stored before it is sent.
 
 One row an attempt. `open` may have been sent and may still land; `settled` and `failed` are on chain; `dead`
-can never land any more; `rejected` was never taken by the network. Its rows tell what a payment came to.
+can never land any more; `rejected` was never accepted by the network.
 """
 
 import sqlite3
@@ -82,7 +82,7 @@ class Attempts:
         self._db.executescript(_SCHEMA)
 
     def _own(self) -> None:
-        """Keep other facilitators out: two of them would fight over the sequence of the same accounts."""
+        """Lock the directory: two facilitators would use the same sequence numbers of the same accounts."""
         try:
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
                 self._db.execute(f"PRAGMA {pragma}")
@@ -92,7 +92,7 @@ class Attempts:
             raise ConfigurationError([f"another facilitator uses this state directory ({error})"]) from None
 
     def add(self, attempt: Attempt) -> None:
-        """Write an attempt down; on disk on return."""
+        """Store an attempt; it is on disk on return."""
         with self._cursor() as cursor:
             cursor.execute(f"INSERT INTO attempts ({_NAMES}) VALUES ({_MARKS})", astuple(attempt))  # noqa: S608
 
@@ -110,7 +110,7 @@ class Attempts:
         return self._select(where, key)
 
     def open(self) -> list[Attempt]:
-        """What a facilitator that died has left undecided."""
+        """Attempts that an earlier process left undecided, oldest first."""
         return self._select("state = 'open' ORDER BY rowid", ())
 
     def forget(self, before: int) -> None:

@@ -17,11 +17,11 @@ from provider.payments.stellar.check import identify_payment
 
 STOP_SECONDS = 3.0
 KEEP_SECONDS = 30 * 86_400
-"""How long it is remembered what became of a payment; authorisations are valid for hours at most."""
+"""How long decided attempts are kept; authorisations are valid for hours at most."""
 
 
 class Facilitator:
-    """Verifies and settles payments of one network. Open attempts of an earlier life are taken up at once."""
+    """Verifies and settles payments of one network. Open attempts of an earlier run are resumed."""
 
     def __init__(self, config: FacilitatorConfig) -> None:
         problems = config.problems()
@@ -50,12 +50,12 @@ class Facilitator:
             verified = self._verifier.verify(payload, requirements)
         except PaymentRejected as error:
             payer = _payer(payload)
-            told = {"isValid": False, "invalidReason": error.reason, "invalidMessage": error.detail}
-            return told | ({"payer": payer} if payer else {})
+            answer = {"isValid": False, "invalidReason": error.reason, "invalidMessage": error.detail}
+            return answer | ({"payer": payer} if payer else {})
         return {"isValid": True, "payer": verified.payment.payer}
 
     def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> dict[str, Any]:
-        """Answer a `SettlementResponse`; asking again tells the same, or what it came to meanwhile."""
+        """Answer a `SettlementResponse`; a repeated call returns the same, or the outcome since then."""
         return self._settler.settle(payload, requirements).as_json()
 
     def supported(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Facilitator:
         return {"kinds": [kind], "extensions": [], "signers": {"stellar:*": self.addresses}}
 
     def health(self) -> dict[str, Any]:
-        """Tell how busy it is; raises RpcError when the chain does not answer."""
+        """Report the load; raises RpcError when the chain does not answer."""
         return {
             "status": "ok",
             "ledger": self._node.clock().ledger,
@@ -78,7 +78,7 @@ class Facilitator:
         }
 
     def stop_waiting(self) -> None:
-        """Answer everybody with what is known now; what is open is taken up at the next start."""
+        """Answer all waiting calls with what is known now; open attempts are resumed at the next start."""
         self._stopping.set()
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ def settled(attempt: Attempt) -> Outcome:
 
 
 def pending(network: str, payer: str, transaction: str, message: str) -> Outcome:
-    """It was sent, or somebody else settled it: only the chain can tell, and it will."""
+    """Sent by this facilitator or settled by another submitter: only the chain can decide, and it will."""
     return Outcome(network, payer, None, transaction, SETTLEMENT_PENDING, message)
 
 

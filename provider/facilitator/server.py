@@ -55,7 +55,7 @@ class FacilitatorServer:
 
 class _Quiet(WSGIRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Leave the access log to whoever stands in front."""
+        """Write no access log; the proxy in front has one."""
 
 
 class _Gunicorn(BaseApplication):  # type: ignore[misc]
@@ -78,7 +78,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "proc_name": "provider-facilitator",
             "control_socket_disable": True,
-            # A kept-alive connection may end just as a /settle is sent into it: an outcome nobody knows.
+            # A kept connection may be closed just as a /settle is sent into it: an unknown outcome.
             "keepalive": 0,
             "post_worker_init": lambda worker: self._when_ready(worker.sockets[0].getsockname()[1]),
         }
@@ -94,7 +94,7 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
 
 
 def _answer_before_the_end(facilitator: Facilitator) -> None:
-    """Let whoever waits for a settlement hear that it is pending, instead of a broken connection."""
+    """Answer calls that wait for a settlement with `settlement_pending` instead of a broken connection."""
     theirs = signal.getsignal(signal.SIGTERM)
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""`/settle`: at most one transaction in flight for a payment, whoever asks and however often."""
+"""`/settle`: at most one transaction in flight for a payment, however often it is called."""
 
 import threading
 import time
@@ -36,7 +36,7 @@ class Settler:
             settlement.resume(attempt, partial(self._forget, attempt.key))
 
     def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> Outcome:
-        """Settle a payment, or tell what became of it earlier."""
+        """Settle a payment, or return the outcome of an earlier call."""
         try:
             identity = identify_payment(payload)
         except PaymentRejected as error:
@@ -60,7 +60,7 @@ class Settler:
         identity: PaymentIdentity,
         terms: Terms,
     ) -> Outcome | Settlement:
-        """Judge the payment first: who cannot pay must not get in the way of who can."""
+        """Verify first: a payment that cannot settle must not occupy a channel."""
         again = partial(self._verifier.verify, payload, requirements)
         try:
             verified = self._judge(again)
@@ -123,7 +123,7 @@ class Settler:
     def _rejected(
         self, identity: PaymentIdentity, terms: Terms, error: PaymentRejected
     ) -> Outcome | Settlement:
-        """Refuse, unless the payment was or may have been sent, by us meanwhile or by somebody else."""
+        """Refuse, unless the payment was or may have been sent meanwhile, here or by another submitter."""
         key = _key(identity)
         known = self._known(key, terms)
         if known is not None:

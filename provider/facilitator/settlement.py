@@ -81,7 +81,7 @@ class Settlement:
             except PaymentRejected as error:
                 found = self._rejected(error)
             except Exception:
-                # Whoever waits must get an answer, and the attempt stays open for the next start.
+                # The waiting call must get an answer; the attempt stays open for the next start.
                 logger.exception("settlement.crashed", extra={"hash": self._hash})
                 found = self._interim()
             with self._lock:
@@ -129,7 +129,7 @@ class Settlement:
 
     @property
     def _seconds_left(self) -> float:
-        """Only for the first attempt somebody waits; the ones after it may take their time."""
+        """A call waits for the first attempt only; later ones are not bounded by its time-out."""
         if self._attempt is not None:
             return self._desk.config.wait_seconds
         return self._give_up_at - time.monotonic()

@@ -11,7 +11,7 @@ from provider.facilitator.attempts import Attempt, State
 logger = logging.getLogger(__name__)
 
 RESEND_POLLS = 20
-"""Polls after which an unseen transaction is sent once more: networks drop some without telling."""
+"""Polls after which an unseen transaction is sent once more: networks drop some silently."""
 TAKEN = ("PENDING", "DUPLICATE")
 
 

@@ -15,7 +15,7 @@ from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutco
 from provider.payments.stellar.check import identify_payment
 
 Observer = Callable[[str, float], None]
-"""Told the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
+"""Called with the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
 
 SETTLE_TIMEOUT_SECONDS = 120.0
 
@@ -56,7 +56,7 @@ class FacilitatorClient:
             answer = self._repeatable("GET", "/supported", b"")
         if answer.status != 200 or answer.body is None or not isinstance(answer.body.get("kinds"), list):
             raise errors.FacilitatorUnreachable(
-                f"{self.url}/supported gave no usable answer: {_told(answer)}."
+                f"{self.url}/supported gave no usable answer: {_described(answer)}."
             )
         return dict(answer.body)
 
@@ -113,7 +113,9 @@ class FacilitatorClient:
         # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other
         # statuses (401, 429, 5xx) are about us and them, not about the payment.
         if verdict is None or answer.status not in ((200,) if verdict.valid else (200, 400, 402, 422)):
-            raise errors.FacilitatorUnreachable(f"{self.url}/verify gave no usable answer: {_told(answer)}.")
+            raise errors.FacilitatorUnreachable(
+                f"{self.url}/verify gave no usable answer: {_described(answer)}."
+            )
         return verdict
 
     @contextmanager
@@ -136,5 +138,5 @@ def _body(payload: PaymentPayload, requirements: PaymentRequirements) -> bytes:
     )
 
 
-def _told(answer: FacilitatorAnswer) -> str:
+def _described(answer: FacilitatorAnswer) -> str:
     return answer.failure.value if answer.failure else f"status {answer.status}"

@@ -29,7 +29,7 @@ class PaymentRequirements:
 
 @dataclass(frozen=True, slots=True)
 class PaymentPayload:
-    """What a buyer sends: the accepted offer and a transaction whose transfer he signed."""
+    """What a buyer sends: the accepted offer and a transaction with the signed transfer."""
 
     accepted: PaymentRequirements
     transaction: str

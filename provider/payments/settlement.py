@@ -49,7 +49,7 @@ class FacilitatorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SettleOutcome:
-    """What a settle call did, as far as its answer tells."""
+    """What a settle call did, as far as its answer shows."""
 
     kind: SettleKind
     transaction: str | None = None

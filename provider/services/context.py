@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Cancelled(Protocol):
-    """Tells a handler to stop; a `threading.Event` is one."""
+    """Signals a handler to stop; a `threading.Event` is one."""
 
     def is_set(self) -> bool: ...
 
@@ -60,7 +60,7 @@ class Context(Protocol):
     def logger(self) -> HandlerLogger: ...
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the buyer how far the work is; call it as often as you like (R4). Raises InvalidProgress."""
+        """Report progress to the buyer; may be called at any rate (R4). Raises InvalidProgress."""
         ...
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:

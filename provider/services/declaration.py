@@ -76,7 +76,7 @@ class Service:
 
     @property
     def seed_seconds(self) -> float:
-        """How long a job is taken to run until finished jobs tell (Q2)."""
+        """Assumed run time until finished jobs give an average (Q2)."""
         return min(self.timeout_seconds, 10) if self.expected_seconds is None else self.expected_seconds
 
     @property
@@ -102,7 +102,7 @@ class Service:
         return coerce(pairs, self._input)
 
     def is_transient(self, error: BaseException) -> bool:
-        """Tell whether a job that ended with this error is worth another try (R6)."""
+        """Return whether a job that ended with this error is retried (R6)."""
         if isinstance(error, TransientError | DeterministicError):
             return isinstance(error, TransientError)
         return self.other_errors_transient or isinstance(error, self.transient)

@@ -1,4 +1,4 @@
-"""Whether a value is plain JSON, which a schema alone does not tell."""
+"""Whether a value is plain JSON, which a schema alone cannot check."""
 
 import math
 from collections.abc import Iterator

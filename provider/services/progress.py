@@ -1,4 +1,4 @@
-"""How far a handler's work is (R4): what it may tell, the same wherever it runs."""
+"""How far a handler's work is (R4): what a report may hold, the same for local and remote workers."""
 
 import math
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from provider.services.problems import shortened
 PROGRESS_SECONDS = 1.0
 """Progress is passed on and written at most this often, and the last value always (R4)."""
 MOST = 2**53
-"""Beyond it a JSON number is not exact for everybody."""
+"""Larger JSON numbers are not exact in every language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The handler told how far it is."""
+    """One report of a handler."""
 
     done: float
     total: float | None
     message: str | None
 
     @classmethod
-    def told(cls, done: Any, total: Any = None, message: Any = None) -> "Progress":
-        """Take what a handler told; a message that is long is cut. Raises InvalidProgress."""
+    def reported(cls, done: Any, total: Any = None, message: Any = None) -> "Progress":
+        """Check a report; a long message is cut. Raises InvalidProgress."""
         if message is not None and not isinstance(message, str):
             raise InvalidProgress(f"message: must be text or None, not {type(message).__name__}")
         return cls(

@@ -16,7 +16,7 @@ from provider.services.progress import Progress
 
 @dataclass
 class LocalContext:
-    """A context that remembers what the handler told it, and refuses what the real one would."""
+    """A context that records the calls of a handler, and refuses what the real one would."""
 
     job_id: str = "local"
     attempt: int = 1
@@ -24,7 +24,7 @@ class LocalContext:
     cancelled: threading.Event = field(default_factory=threading.Event)
     completed_units: AbstractSet[str] = frozenset()
     cursors: Mapping[str, Any] = field(default_factory=dict)
-    told: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    reports: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     """Every progress, where the buyer sees one a second."""
     logger: HandlerLogger = field(default_factory=structlog.get_logger)
     limits: CheckpointLimits = DEFAULT_LIMITS
@@ -36,8 +36,8 @@ class LocalContext:
         self.cursors = self._checkpoints.cursors
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        progress = Progress.told(done, total, message)
-        self.told.append((progress.done, progress.total, progress.message))
+        progress = Progress.reported(done, total, message)
+        self.reports.append((progress.done, progress.total, progress.message))
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:
         text = self._checkpoints.spell(unit, cursor)

@@ -52,10 +52,10 @@ class JobContext:
         return self._checkpoints.cursors
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        told = Progress.told(done, total, message)
+        progress = Progress.reported(done, total, message)
         self._check_process()
         with self._lock:
-            self._progress = told
+            self._progress = progress
             self._tell_in_time()
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:

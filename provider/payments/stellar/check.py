@@ -138,7 +138,7 @@ def _known_network(network: str) -> str:
 
 
 def _check_sources(decoded: Envelope, facilitators: Collection[str]) -> None:
-    decoded.operation()  # Another operation is refused for what it is, whoever sends it.
+    decoded.operation()  # Any other operation is refused first, whatever its sender.
     if any(source in facilitators for source in envelope.sources(decoded.transaction)):
         raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account is the facilitator's.")
 
@@ -164,13 +164,13 @@ def _check_transfer(call: Call, offer: PaymentRequirements, facilitators: Collec
 def _check_accepted(accepted: PaymentRequirements, offer: PaymentRequirements) -> None:
     if _differences(accepted, offer):
         theirs, ours = dump_requirements(accepted), dump_requirements(offer)
-        told = "; ".join(
+        shown = "; ".join(
             f"{name} is {theirs[name]!r}, offered is {ours[name]!r}"
             for name in ours
             if not same_json(theirs[name], ours[name])
         )
         raise PaymentRejected(
-            reasons.INVALID_PAYMENT_REQUIREMENTS, f"`accepted` is not what this service offers: {told}."
+            reasons.INVALID_PAYMENT_REQUIREMENTS, f"`accepted` is not what this service offers: {shown}."
         )
 
 

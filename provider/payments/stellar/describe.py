@@ -1,4 +1,4 @@
-"""Tell what a payment says, as far as it can be read, valid or not."""
+"""Describe a payment as far as it can be read, valid or not."""
 
 from contextlib import suppress
 from typing import Any

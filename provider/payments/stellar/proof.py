@@ -32,7 +32,7 @@ def make_proof(keypair: Keypair, *, service: str, nonce: int, public_url: str, n
 
 
 def verify_proof(header: str, *, payer: str, service: str, nonce: int, public_url: str, now: float) -> bool:
-    """Tell whether the header proves that its sender holds the payer's key; never raises."""
+    """Return whether the header proves possession of the payer's key; never raises."""
     match = _HEADER.fullmatch(header)
     if match is None or abs(now - int(match[1])) > WINDOW_SECONDS:
         return False

@@ -1,4 +1,4 @@
-"""Check who signed an authorisation entry, as far as that can be done offline.
+"""Check the signatures of an authorisation entry, as far as that can be done offline.
 
 What the chain's built-in account contract wants from a G account (CAP-46-11): a vector of
 `{public_key, signature}` maps, sorted by key without repeats, each signature valid for its key. Whether the

@@ -54,8 +54,8 @@ class ProgressSchema(_Sent):
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        told = asdict(Progress.told(**data))
-        return {name: value for name, value in told.items() if value is not None}
+        report = asdict(Progress.reported(**data))
+        return {name: value for name, value in report.items() if value is not None}
 
 
 class CheckpointSchema(_Sent):

@@ -96,13 +96,13 @@ def test_a_kill_costs_one_block_at_most(monkeypatch: pytest.MonkeyPatch, death: 
 def test_every_path_is_simulated_once_however_the_work_is_cut(paths: int, units: int) -> None:
     context = LocalContext()
     assert simulate(context, paths=paths, units=units)["paths"] == paths
-    assert len(context.told) == min(units, paths // 2)
+    assert len(context.reports) == min(units, paths // 2)
 
 
 def test_progress_counts_blocks() -> None:
     context = LocalContext()
     simulate(context)
-    assert [(done, total) for done, total, _ in context.told] == [(block, 7) for block in range(1, 8)]
+    assert [(done, total) for done, total, _ in context.reports] == [(block, 7) for block in range(1, 8)]
 
 
 def test_the_seed_decides_the_result() -> None:

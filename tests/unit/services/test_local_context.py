@@ -21,7 +21,7 @@ def test_every_progress_is_remembered() -> None:
     context = LocalContext()
     context.progress(1, 2, "half")
     context.progress(2)
-    assert context.told == [(1, 2, "half"), (2, None, None)]
+    assert context.reports == [(1, 2, "half"), (2, None, None)]
 
 
 def test_a_completed_unit_drops_its_cursor_and_takes_no_other() -> None:

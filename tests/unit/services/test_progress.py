@@ -20,33 +20,33 @@ from provider.services.progress import Progress
 def test_what_is_no_amount_is_refused(value: Any) -> None:
     """R4: not finite, negative, huge or odd; the error says which argument, and is the handler's own."""
     with pytest.raises(InvalidProgress, match=r"^done: must be a number") as error:
-        Progress.told(value)
+        Progress.reported(value)
     assert isinstance(error.value, DeterministicError)
 
 
 def test_a_total_may_be_left_out_but_not_be_odd() -> None:
-    assert Progress.told(1).total is None
+    assert Progress.reported(1).total is None
     with pytest.raises(InvalidProgress, match=r"^total"):
-        Progress.told(1, -1)
+        Progress.reported(1, -1)
 
 
 @pytest.mark.parametrize("value", [0, 7, 0.5, 2**53, Fraction(1, 2)])
 def test_what_is_an_amount_is_stored_as_a_plain_number(value: Any) -> None:
     """Numbers of libraries are told apart by nobody who reads them."""
-    told = Progress.told(value, value)
+    told = Progress.reported(value, value)
     assert json.loads(json.dumps([told.done, told.total])) == [value, value]
     assert {type(told.done), type(told.total)} <= {int, float}
 
 
 def test_more_may_be_done_than_was_expected() -> None:
     """A total is an estimate; a paid job does not fail for one that was too low, or nothing."""
-    assert Progress.told(3, 2).done == 3
-    assert Progress.told(0, 0).total == 0
+    assert Progress.reported(3, 2).done == 3
+    assert Progress.reported(0, 0).total == 0
 
 
 def test_a_message_is_text_that_can_be_sent() -> None:
     """File names may hold anything, and a long one is cut rather than fail the job."""
-    assert Progress.told(1, None, "x" * 5000).message == "x" * 199 + "…"
-    assert Progress.told(1, None, "\udc80.csv").message == "?.csv"
+    assert Progress.reported(1, None, "x" * 5000).message == "x" * 199 + "…"
+    assert Progress.reported(1, None, "\udc80.csv").message == "?.csv"
     with pytest.raises(InvalidProgress, match="message: must be text or None, not int"):
-        Progress.told(1, None, 7)
+        Progress.reported(1, None, 7)
