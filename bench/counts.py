@@ -8,7 +8,7 @@ from bench import servers
 from bench.memory import finish_jobs
 from bench.report import table
 from bench.services import services
-from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.listing import Listing

@@ -1,7 +1,8 @@
 """Fill a store with finished jobs: copies of one that went the whole way, keys and fields included."""
 
 from bench.memory import finish_jobs
-from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.settings import Settings

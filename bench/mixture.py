@@ -7,7 +7,8 @@ due by waiting: the due entry, and the field that the rule reads.
 from collections.abc import Callable
 
 from bench.services import services
-from provider.jobs.model.job import Draft, Job, Lease, Status, Terms
+from provider.jobs.model.job import Draft, Job, Lease, Terms
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

@@ -5,7 +5,8 @@ import time
 from itertools import count
 
 from bench.services import services
-from provider.jobs.model.job import ErrorCode, Lease, Status
+from provider.jobs.model.job import Lease
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from bench import servers
 from bench.report import table
 from bench.services import services
-from provider.jobs.model.job import INDEX_STEP, Draft, Job, Status, Terms
+from provider.jobs.model.job import Draft, Job, Terms
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

@@ -15,7 +15,8 @@ from itertools import count
 
 from bench import servers
 from bench.report import table
-from provider.jobs.model.job import Draft, Status, Terms
+from provider.jobs.model.job import Draft, Terms
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.services import ChargePolicy

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from provider.cli._operator import operator
 from provider.cli._times import age
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store.stats import LaneStats, read_stats, read_stranded
 from provider.services import Service
 

@@ -3,6 +3,7 @@
 Field names follow x402; the wire spelling (camelCase, amounts as digit strings) is in `schemas`.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,3 +118,8 @@ class Receipt:
     amount: int
     asset: str
     ledger: int | None = None
+
+
+def claim_digest(network: str, asset: str, payer: str, nonce: int) -> str:
+    """Return the claim key of a payment (standard J2): SHA-256 (hex) of its parts joined by newlines."""
+    return hashlib.sha256(f"{network}\n{asset}\n{payer}\n{nonce}".encode()).hexdigest()

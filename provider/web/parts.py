@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry
 
 from provider.errors import ServiceNotFound
 from provider.jobs.claim.desk import ClaimDesk
-from provider.jobs.model.job import Job, Place, Status
+from provider.jobs.model.job import Job, Place
+from provider.jobs.model.status import Status
 from provider.jobs.recover.cancel import Canceller
 from provider.jobs.remote.gateway import Gateway
 from provider.jobs.store.batch_reads import Glances

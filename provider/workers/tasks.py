@@ -3,7 +3,7 @@
 from celery import Celery
 
 from provider.broker.queues import HANDLE_JOB, RECONCILE, SETTLE_JOB, SWEEP
-from provider.jobs.store import keys
+from provider.jobs.model.job_id import service_of
 from provider.platform import Platform
 
 
@@ -13,7 +13,7 @@ def add_tasks(app: Celery, platform: Platform) -> None:
     @app.task(name=HANDLE_JOB)
     def handle_job(job_id: str) -> None:
         """Run the next jobs of a lane; the job named is a hint (Q6)."""
-        platform.runner.run_lane(keys.split(job_id)[0])
+        platform.runner.run_lane(service_of(job_id))
 
     @app.task(name=SETTLE_JOB)
     def settle_job(job_id: str) -> None:

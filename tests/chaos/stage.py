@@ -15,7 +15,8 @@ from typing import Any
 import requests
 
 from provider.cli.worker import queues, worker_command, worker_environment
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_requirements

@@ -20,7 +20,8 @@ from stellar_sdk import Keypair
 
 from provider.broker.queues import MAINTENANCE
 from provider.cli.worker import worker_command
-from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.status import Status
 from provider.jobs.recover.sweep import SWEPT
 from tests.support.jobs import Platform, running_platform
 from tests.support.processes import family

@@ -8,7 +8,8 @@ from functools import cached_property
 import pytest
 from redis import Redis
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store.metrics import RECONCILED_AT, Figures
 from provider.settings import Settings
 from tests.chaos.parts import LEDGER_SECONDS

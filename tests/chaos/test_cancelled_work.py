@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.stage import Stage, all_up
 from tests.support.invariants import check_invariants

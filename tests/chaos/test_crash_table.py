@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store.scripts import STEPS
 from tests.chaos.crashing import write_plan
 from tests.chaos.stage import NOWHERE, Stage

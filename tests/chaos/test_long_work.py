@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from examples.monte_carlo import BLOCKS, price_option
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.services.testing import LocalContext
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.simulation import INPUT, KILLS

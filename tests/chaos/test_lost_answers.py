@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.chaos.stage import Stage
 from tests.support.invariants import check_invariants
 from tests.support.processes import wait_until

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.chaos.parts import LEDGER_SECONDS
 from tests.chaos.stage import Stage, all_up
 from tests.support.invariants import check_invariants

@@ -20,7 +20,8 @@ import requests
 from redis.exceptions import RedisError
 
 from provider.errors import StoreUnavailable
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.jobs.store import keys
 from provider.payments.models import PaymentRequirements

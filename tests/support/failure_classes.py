@@ -10,7 +10,8 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.services import ChargePolicy
 
 EXPECTED_SECONDS = 10

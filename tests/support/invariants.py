@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.services import ChargePolicy, Registry
@@ -94,7 +96,7 @@ def _may_be_paid(job: Job) -> bool:
 def _check_starts(evidence: Evidence, jobs: list[Job]) -> None:
     starts = Counter(run.job_id for run in evidence.runs)
     for run in evidence.runs:
-        concurrency = evidence.registry.get(keys.split(run.job_id)[0]).concurrency
+        concurrency = evidence.registry.get(service_of(run.job_id)).concurrency
         assert run.beside <= concurrency, f"I8: {run.beside} handlers at once beside {run.job_id}"
     for job in jobs:
         service = evidence.registry.get(job.service)

@@ -11,7 +11,8 @@ from typing import Any
 from redis import Redis
 from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
-from provider.jobs.model.job import Draft, Job, Status, Terms
+from provider.jobs.model.job import Draft, Job, Terms
+from provider.jobs.model.status import Status
 from provider.jobs.reconcile.run import Reconciler, ReconcileReport
 from provider.jobs.settle.settler import Settler
 from provider.jobs.store import keys

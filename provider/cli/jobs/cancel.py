@@ -7,7 +7,8 @@ import click
 
 from provider.cli._operator import operator
 from provider.errors import CancelRefused, JobNotFound
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.recover.cancel import CANCELLED, STOPPING
 from provider.jobs.store.stats import count_jobs
 from provider.platform import Platform

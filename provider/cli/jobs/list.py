@@ -7,7 +7,8 @@ import click
 
 from provider.cli._operator import operator
 from provider.cli._times import Since, age, now_ms
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.jobs.store.listing import Listing, Page
 

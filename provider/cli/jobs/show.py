@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from provider.cli._operator import operator
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store.inspect import read_dossier
 
 

@@ -5,7 +5,6 @@ that matters: until then nothing was promised and nothing was sent.
 """
 
 import math
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,9 @@ from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, Payme
 from provider.jobs.claim.purchase import draft_of
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import Draft, Job, Status, Written
+from provider.jobs.model.job import Draft, Job, Written
+from provider.jobs.model.job_id import new_job_id
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
 from provider.jobs.store.jobs import JobStore
@@ -142,7 +143,7 @@ class ClaimDesk:
         now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
         checked = self._check(service, purchase.payload, offer, now)
-        job_id = job_id or f"{service.name}.{secrets.token_hex(16)}"
+        job_id = job_id or new_job_id(service.name)
         place = keys.place(job_id, purchase.digest)
         window = self._window(service, checked, now, read_at)
         average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)

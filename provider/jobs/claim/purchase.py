@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from provider.jobs.model.job import Draft, Status, Terms
+from provider.jobs.model.job import Draft, Terms
+from provider.jobs.model.status import Status
 from provider.jobs.store.claims import Purchase
 from provider.payments.models import CheckedPayment, PaymentRequirements
 from provider.payments.schemas import dump_payload, dump_requirements

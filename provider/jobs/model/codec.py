@@ -8,7 +8,8 @@ from typing import Any
 import structlog
 
 from provider.errors import RecordUnreadable
-from provider.jobs.model.job import ErrorCode, Job, Status, Terms
+from provider.jobs.model.job import Job, Terms
+from provider.jobs.model.status import ErrorCode, Status
 from provider.payments.models import Receipt
 
 log = structlog.get_logger()

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from provider.chain.clock import LedgerTime
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.services import ChargePolicy
 
 

@@ -1,89 +1,14 @@
-"""The job record: its statuses, the moves between them, and the words fixed for both.
-
-Statuses and moves are standard J4; `docs/states.md` draws the same edges.
-"""
+"""The job record: what is stored of a job, and what is handed around with it."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from typing import Any
 
-from provider.jobs.store import keys
-from provider.payments.models import Receipt
-from provider.payments.stellar.check import claim_digest
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import ErrorCode, Status
+from provider.payments.models import Receipt, claim_digest
 from provider.services import ChargePolicy
-
-
-class Status(StrEnum):
-    """Where a job stands. The first four are open, the others final."""
-
-    PENDING = "pending"
-    QUEUED = "queued"
-    RUNNING = "running"
-    PAYMENT_UNCERTAIN = "payment_uncertain"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def code(self) -> int:
-        """Rank of the status in the index: score = code × 10¹⁴ + createdAt (ms)."""
-        return _CODES[self]
-
-    @property
-    def scores(self) -> tuple[int, str]:
-        """Range of the status in the index, as Redis' commands take it."""
-        return self.code * INDEX_STEP, f"({(self.code + 1) * INDEX_STEP}"
-
-    @property
-    def is_final(self) -> bool:
-        return self in FINAL
-
-
-_CODES = {status: rank for rank, status in enumerate(Status, start=1)}
-INDEX_STEP = 10**14
-
-FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
-
-MOVES: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.QUEUED, Status.FAILED, Status.PAYMENT_UNCERTAIN}),
-    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELLED}),
-    Status.RUNNING: frozenset(
-        {
-            Status.RUNNING,
-            Status.QUEUED,
-            Status.SUCCEEDED,
-            Status.FAILED,
-            Status.PAYMENT_UNCERTAIN,
-            Status.CANCELLED,
-        }
-    ),
-    Status.PAYMENT_UNCERTAIN: frozenset({Status.QUEUED, Status.SUCCEEDED, Status.FAILED}),
-    Status.SUCCEEDED: frozenset(),
-    Status.FAILED: frozenset(),
-    Status.CANCELLED: frozenset(),
-}
-
-
-class ErrorCode(StrEnum):
-    """Why a job ended without output (standard §12)."""
-
-    TIMEOUT = "timeout"
-    SERVICE_FAILED = "service_failed"
-    OUTPUT_INVALID = "output_invalid"
-    PAYMENT_FAILED = "payment_failed"
-    CANCELLED = "cancelled"
-
-
-MESSAGES: Mapping[ErrorCode, str] = {
-    ErrorCode.TIMEOUT: "The work did not end within its time.",
-    ErrorCode.SERVICE_FAILED: "The service failed on this input.",
-    ErrorCode.OUTPUT_INVALID: "The service gave an output that breaks its own schema.",
-    ErrorCode.PAYMENT_FAILED: "The payment did not go through.",
-    ErrorCode.CANCELLED: "The job was cancelled.",
-}
-RETRYABLE = frozenset({ErrorCode.TIMEOUT, ErrorCode.PAYMENT_FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +100,7 @@ class Job:
 
     @property
     def service(self) -> str:
-        return keys.split(self.id)[0]
+        return service_of(self.id)
 
     @property
     def charge(self) -> ChargePolicy:

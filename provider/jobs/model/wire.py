@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
-from provider.jobs.model.job import MESSAGES, RETRYABLE, ErrorCode, Job, Place, Status
+from provider.jobs.model.job import Job, Place
+from provider.jobs.model.status import MESSAGES, RETRYABLE, ErrorCode, Status
 from provider.payments.models import Receipt
 
 _ERROR_STATUS = {

@@ -13,7 +13,8 @@ from typing import Protocol
 import structlog
 
 from provider.chain.rpc import StellarRpc
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.reconcile.audit import Confirmation
 from provider.jobs.reconcile.decide import undecided
 from provider.jobs.reconcile.evidence import Decision, Verdict

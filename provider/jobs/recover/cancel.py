@@ -15,7 +15,8 @@ from provider.errors import (
     SettlementBegun,
 )
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import structlog
 
+from provider.jobs.model.job_id import belongs
 from provider.jobs.store import keys
 from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.client import reaching_redis
@@ -42,7 +43,7 @@ class Leftovers:
     def own(self, service: str, job_ids: Iterable[str]) -> list[str]:
         """Give those that are ids of a service's jobs; nobody could look at what else stands in its lists."""
         found = list(job_ids)
-        if foreign := [job_id for job_id in found if not keys.belongs(job_id, service)]:
+        if foreign := [job_id for job_id in found if not belongs(job_id, service)]:
             with reaching_redis():
                 for of in (keys.index, keys.lane, keys.slots, keys.due):
                     self._store.client.zrem(of(service), *foreign)
@@ -58,7 +59,7 @@ class Leftovers:
         given_up = 0
         for place, kept_until_ms in self._lanes.over(service.name, until_ms, limit=limit).items():
             job_id, digest = keys.split_place(place)
-            if not keys.belongs(job_id, service.name):
+            if not belongs(job_id, service.name):
                 self._lanes.release(service, place)
                 continue
             seconds = service.max_timeout_seconds + self._settings.orphan_margin_seconds

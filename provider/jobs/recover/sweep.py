@@ -16,7 +16,8 @@ from provider.chain.clock import LedgerClock
 from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.recover.orphans import Leftovers
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler, may_settle

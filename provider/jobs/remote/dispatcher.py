@@ -7,7 +7,8 @@ import structlog
 
 from provider.errors import StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import Status
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore
@@ -27,7 +28,7 @@ class AnnouncingDispatcher:
 
     def handle(self, job_id: str) -> None:
         """Wake the lane of a job."""
-        if keys.split(job_id)[0] in self._remote:
+        if service_of(job_id) in self._remote:
             self._announce(job_id)
         else:
             self._others.handle(job_id)

@@ -5,7 +5,8 @@ from typing import Any
 
 import structlog
 
-from provider.jobs.model.job import ErrorCode, Job
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode
 from provider.jobs.run.messages import Failed, Succeeded
 from provider.jobs.run.supervisor import End
 from provider.jobs.run.transitions import Outcomes

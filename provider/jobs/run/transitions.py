@@ -9,7 +9,8 @@ from typing import Any
 import structlog
 
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store.jobs import LEASE, JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import ChargePolicy, Service

@@ -9,7 +9,8 @@ import structlog
 from provider.errors import JobNotFound, NotDurable, StoreUnavailable
 from provider.jobs.model.codec import dump_receipt
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import metrics
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore

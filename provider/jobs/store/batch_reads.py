@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs.model.codec import readable
 from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import service_of, split
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
@@ -43,7 +44,7 @@ def by_service(job_ids: Iterable[str]) -> Mapping[str, list[str]]:
     """Group job ids by the service that they name, each once."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for job_id in dict.fromkeys(job_ids):
-        groups[keys.split(job_id)[0]].append(job_id)
+        groups[service_of(job_id)].append(job_id)
     return groups
 
 
@@ -58,7 +59,7 @@ class Glances:
     def get(self, job_id: str) -> Job:
         """Read one job, as `glance` does. Raises JobNotFound, StoreUnavailable."""
         try:
-            keys.split(job_id)
+            split(job_id)
         except ValueError:
             raise JobNotFound from None
         ask = _Ask(job_id)

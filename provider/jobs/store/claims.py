@@ -10,8 +10,8 @@ from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
 from provider.payments.identifier import read_identifier
-from provider.payments.models import PaymentIdentity, PaymentPayload
-from provider.payments.stellar.check import claim_digest, identify_payment
+from provider.payments.models import PaymentIdentity, PaymentPayload, claim_digest
+from provider.payments.stellar.check import identify_payment
 from provider.services import Service
 
 MISMATCHES_ALLOWED = 3

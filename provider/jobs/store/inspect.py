@@ -5,7 +5,9 @@ from typing import Any
 
 from provider.errors import JobNotFound
 from provider.jobs.model.codec import job_from_hash
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job, wire_time
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
@@ -54,7 +56,7 @@ class Dossier:
 def read_dossier(store: JobStore, job_id: str) -> Dossier:
     """Read all about a job. Raises JobNotFound."""
     try:
-        service = keys.split(job_id)[0]
+        service = service_of(job_id)
     except ValueError:
         raise JobNotFound from None
     with reaching_redis():

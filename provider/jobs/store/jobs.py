@@ -11,7 +11,9 @@ from redis import Redis
 
 from provider.errors import JobNotFound
 from provider.jobs.model.codec import job_from_hash, readable
-from provider.jobs.model.job import FINAL, INDEX_STEP, MOVES, Draft, Job, Status, Written
+from provider.jobs.model.job import Draft, Job, Written
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import FINAL, INDEX_STEP, MOVES, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.scripts import Scripts
@@ -66,7 +68,7 @@ class JobStore:
 
     def create(self, job_id: str, draft: Draft) -> Written | None:
         """Write a job in place of its reservation, or give the one that was; None without a reservation."""
-        service = keys.split(job_id)[0]
+        service = service_of(job_id)
         self._announce(service)
         answer = self.scripts(
             "create",
@@ -140,7 +142,7 @@ class JobStore:
 
     def withdraw_settlement(self, job_id: str, settler: str, *, look_seconds: float) -> int | None:
         """Give the right to settle back when provably nothing was sent (S4)."""
-        service = keys.split(job_id)[0]
+        service = service_of(job_id)
         answer = self.scripts(
             "withdraw_settlement",
             [keys.job(job_id), keys.due(service)],
@@ -179,7 +181,7 @@ class JobStore:
 
     def unlist(self, job_id: str) -> bool:
         """Take a job without a record out of every list; False if it has one, or stood in none."""
-        service = keys.split(job_id)[0]
+        service = service_of(job_id)
         lists = [keys.index(service), keys.lane(service), keys.slots(service), keys.due(service)]
         return bool(self.scripts("unlist", [keys.job(job_id), *lists], [job_id]))
 

@@ -2,7 +2,7 @@
 
 | key | type | meaning |
 |---|---|---|
-| `provider:{S}:job:<hex>` | hash | the record of job `S.<hex>` (`models.Job`), the only authority (J1) |
+| `provider:{S}:job:<hex>` | hash | the record of job `S.<hex>` (`model.job.Job`), the only authority (J1) |
 | `provider:{S}:work:<hex>` | hash | its checkpoints: `u:<unit>` done, `c:<unit>` cursor, `bytes` (R5) |
 | `provider:{S}:index` | sorted set | every job of service S, score = status code × 10¹⁴ + createdAt in ms |
 | `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
@@ -26,6 +26,8 @@ The channel `provider:{S}:job:<hex>` (the record's own key) carries a message af
 
 import hashlib
 
+from provider.jobs.model.job_id import split
+
 PREFIX = "provider"
 SERVICES = f"{PREFIX}:services"
 WORKERS = f"{PREFIX}:workers"
@@ -34,22 +36,6 @@ CLOCK = f"{PREFIX}:clock"
 FIGURES = f"{PREFIX}:figures"
 EVENTS = f"{PREFIX}:*:job:*"
 """Pattern of all record channels."""
-
-
-def split(job_id: str) -> tuple[str, str]:
-    """Split a job id into service name and random part. Raises ValueError for a malformed id."""
-    service, _, token = job_id.rpartition(".")
-    if not service or len(token) != 32 or not set(token) <= set("0123456789abcdef"):
-        raise ValueError(f"not a job id: {job_id[:80]!r}")
-    return service, token
-
-
-def belongs(job_id: str, service: str) -> bool:
-    """Tell whether a text is the id of a job of a service."""
-    try:
-        return split(job_id)[0] == service
-    except ValueError:
-        return False
 
 
 def job(job_id: str) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provider.errors import LaneFull
-from provider.jobs.model.job import INDEX_STEP, Job, Lease, Place, Status
+from provider.jobs.model.job import Job, Lease, Place
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore, job_from_flat
@@ -116,7 +118,7 @@ class Lanes:
 
         Progress that comes through several processes says when it was told: what is older is not written.
         """
-        service = keys.split(job_id)[0]
+        service = service_of(job_id)
         pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
         pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
         pairs += ["told_at_ms", str(told_at_ms)] if told_at_ms else []

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import split
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.batch_reads import glance
 from provider.jobs.store.client import node_of, reaching_redis
@@ -100,5 +102,5 @@ def _parse(after: str) -> Entry | None:
     if not after:
         return None
     ms, _, job_id = after.partition(":")
-    keys.split(job_id)
+    split(job_id)
     return int(ms), job_id

@@ -5,7 +5,9 @@ A service's name is the field of its uncertain jobs; one with a colon, which no 
 
 from itertools import takewhile
 
-from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import belongs
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
@@ -82,7 +84,7 @@ class Cursors:
 
     def _read(self, service: str, ids: list[str]) -> list[Job]:
         """Read jobs; what is no id of a job of this service is passed over."""
-        return self._store.get_many([job_id for job_id in ids if keys.belongs(job_id, service)])
+        return self._store.get_many([job_id for job_id in ids if belongs(job_id, service)])
 
     # Settled jobs, each of which is confirmed once
 

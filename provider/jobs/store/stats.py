@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from provider.jobs.model.job import FINAL, INDEX_STEP, Status
+from provider.jobs.model.status import FINAL, INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore

@@ -5,7 +5,6 @@ rules come before the signature. What only simulation can tell (balance, trustli
 facilitator.
 """
 
-import hashlib
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields
@@ -30,14 +29,7 @@ from provider.payments.wire import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
 
-_PLAIN_FIELDS = [field.name for field in fields(PaymentRequirements) if field.name != "extra"]
-
 _PLAIN_FIELDS = [f.name for f in fields(PaymentRequirements) if f.name != "extra"]
-
-
-def claim_digest(network: str, asset: str, payer: str, nonce: int) -> str:
-    """Return the claim key of a payment (standard J2): SHA-256 (hex) of its parts joined by newlines."""
-    return hashlib.sha256(f"{network}\n{asset}\n{payer}\n{nonce}".encode()).hexdigest()
 
 
 def identify_payment(payload: PaymentPayload) -> PaymentIdentity:

@@ -5,7 +5,8 @@ from typing import Any
 
 from flask import Response
 
-from provider.jobs.model.job import ErrorCode, Job, Place, Status
+from provider.jobs.model.job import Job, Place
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.model.wire import dump_job, http_status
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.payments.schemas import receipt_response, settlement_response

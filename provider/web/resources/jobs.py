@@ -5,9 +5,9 @@ from http import HTTPStatus
 from flask import Blueprint, Response, request
 
 from provider.errors import JobNotFound, OutputNotReady
-from provider.jobs.model.job import Status
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import cancel_status
-from provider.jobs.store import keys
 from provider.web.http.prefer import parse_prefer
 from provider.web.http.problems import own_error
 from provider.web.parts import parts
@@ -29,7 +29,7 @@ def show(job_id: str) -> Response:
 
 def page(job_id: str) -> Response:
     """Show the job to people; the stream of its events keeps the page up to date."""
-    job, listing = parts().store.get(job_id), parts().listings.get(keys.split(job_id)[0])
+    job, listing = parts().store.get(job_id), parts().listings.get(service_of(job_id))
     service = listing.service if listing else None
     return job_page(job, parts().place(job), service, parts().settings)
 

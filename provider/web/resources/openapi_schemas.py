@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from provider.jobs.model.job import ErrorCode, Status
+from provider.jobs.model.status import ErrorCode, Status
 
 
 def job_schema() -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from flask import Response, render_template
 
-from provider.jobs.model.job import Job, Place, Status
+from provider.jobs.model.job import Job, Place
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.services import Service

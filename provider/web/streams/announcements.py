@@ -6,7 +6,7 @@ A wake-up and no reservation: whoever hears it claims, and may find that another
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.tokens import RemoteWorker, Tokens
 from provider.payments.wire import compact

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from flask import Flask, Response, g
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import http_status
 from provider.services import ChargePolicy
 from provider.web.http.answers import job_answer

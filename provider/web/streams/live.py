@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from provider.jobs.model.job import Job, Place, Status
+from provider.jobs.model.job import Job, Place
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
-from provider.jobs.store import keys
 from provider.jobs.store.batch_reads import by_service, glance
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
@@ -58,7 +59,7 @@ def _event(before: Shown | None, now: Shown) -> str:
 
 def job_feed(job_id: str, last_id: str) -> JobFeed:
     """Follow a job, and its lane for its position."""
-    topics = frozenset({job_id, keys.split(job_id)[0]})
+    topics = frozenset({job_id, service_of(job_id)})
     return JobFeed(topics, job_id=job_id, last_id=last_id)
 
 

@@ -1,6 +1,6 @@
 """`provider stats` and `provider stranded`."""
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.integration.cli.conftest import Desk
 from tests.support.jobs import service
 from tests.support.standing import queued, running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.integration.cli.conftest import Desk
 from tests.support.standing import queued, running
 

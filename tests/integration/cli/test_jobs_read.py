@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.integration.cli.conftest import Desk
 from tests.support.standing import produced, queued, running
 

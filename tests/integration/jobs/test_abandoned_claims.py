@@ -7,11 +7,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from provider.errors import JobNotFound
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.recover.orphans import ABANDONED
 from provider.jobs.store import keys
-from provider.payments.models import PaymentPayload
-from provider.payments.stellar.check import claim_digest, identify_payment
+from provider.payments.models import PaymentPayload, claim_digest
+from provider.payments.stellar.check import identify_payment
 from tests.support.jobs import Platform, service
 from tests.support.timetravel import pass_time
 

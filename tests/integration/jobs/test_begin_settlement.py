@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform
 from tests.support.racing import race_rounds

@@ -13,7 +13,8 @@ from provider.errors import (
     PaymentUncertain,
     SettlementBegun,
 )
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.model.wire import dump_job
 from provider.jobs.store import keys
 from tests.support.jobs import Platform

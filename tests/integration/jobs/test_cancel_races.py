@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from provider.errors import CancelRefused
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store.scripts import Scripts
 from provider.payments.schemas import load_payload
 from provider.payments.stellar.check import identify_payment

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from provider.errors import FacilitatorUnreachable, InvalidInput, LaneFull, PaymentRejected, ProviderError
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform, service
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from provider.errors import PaymentMismatch, StoreUnavailable
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.payments.models import PaymentPayload
 from tests.support.jobs import Platform
 from tests.support.racing import race

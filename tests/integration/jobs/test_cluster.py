@@ -12,7 +12,7 @@ from redis import Redis
 from redis.crc import key_slot
 
 from provider.errors import StoreUnavailable
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import connect, node_of
 from provider.jobs.store.durability import Durability

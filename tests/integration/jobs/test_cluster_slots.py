@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.support.jobs import Platform, running_platform
 from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer, running_redis

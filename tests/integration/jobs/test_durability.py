@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from provider.errors import NotDurable
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store.client import connect
 from provider.jobs.store.durability import Durability
 from tests.support.jobs import Platform, running_platform

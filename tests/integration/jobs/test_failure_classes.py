@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.services import ChargePolicy, Context, DeterministicError, TransientError
 from tests.support.failure_classes import CASES, LIMITS, Case, Failure, Moment
 from tests.support.jobs import Platform, running_platform, service

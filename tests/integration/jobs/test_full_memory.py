@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from provider.errors import StoreUnavailable
-from provider.jobs.model.job import Lease, Status
+from provider.jobs.model.job import Lease
+from provider.jobs.model.status import Status
 from tests.support.jobs import Platform, running_platform
 from tests.support.redis_server import RedisServer
 

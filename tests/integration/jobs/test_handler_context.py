@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from provider.errors import CheckpointRefused
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.services import Context
 from provider.services.checkpoints import CheckpointLimits

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.services import Service
 from tests.support.jobs import Platform

@@ -8,7 +8,8 @@ from structlog.testing import capture_logs
 
 from provider.errors import RecordUnreadable
 from provider.jobs.model.codec import UNREADABLE
-from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.status import Status
 from provider.jobs.recover.orphans import RECORD_MISSING
 from provider.jobs.recover.sweep import LOOK_FAILED
 from provider.jobs.store import keys

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from provider.jobs.model.job import INDEX_STEP, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.listing import BATCH, Listing, Page
 from tests.support.jobs import Platform, service

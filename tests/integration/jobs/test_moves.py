@@ -2,7 +2,8 @@
 
 import pytest
 
-from provider.jobs.model.job import INDEX_STEP, Draft, Job, Lease, Status
+from provider.jobs.model.job import Draft, Job, Lease
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform
 

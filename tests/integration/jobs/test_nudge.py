@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from provider.errors import JobNotFound, NothingToRetry
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.recover.retry_now import Nudge
 from tests.support.jobs import Platform, service
 from tests.support.standing import failed, produced, running, settling, succeeded, uncertain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Status
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.model.wire import dump_job, http_status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform, running_platform, service

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.run.supervisor import Supervisor
 from provider.jobs.store import keys
 from provider.services.progress import Progress

@@ -7,7 +7,8 @@ import pytest
 from stellar_sdk import Keypair, TransactionEnvelope
 
 from provider.errors import IdentifierMismatch, PaymentMismatch
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store.claims import MISMATCHES_ALLOWED
 from provider.payments.models import PaymentPayload
 from provider.payments.stellar.check import identify_payment

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.transitions import MOST_BACKOFF_SECONDS, backoff_seconds
 from provider.services import Service
 from tests.support.jobs import Platform, running_platform, service

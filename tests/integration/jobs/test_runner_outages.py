@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from tests.support.handlers import misbehave
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.processes import is_alive, wait_until

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from tests.support.handlers import misbehave
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.processes import is_alive, wait_until

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import keys
 from provider.payments.settlement import SettleKind, SettleOutcome
 from tests.support.jobs import Platform

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Job, Lease, Status
+from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.job_id import split
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform, service
 from tests.support.timetravel import pass_time
@@ -209,7 +211,7 @@ def test_a_finished_job_is_deleted_after_its_retention(platform: Platform) -> No
     job = platform.finish(platform.buy())
     assert swept(platform, 7 * 86400 - 10, EXPIRED) == {}
     assert swept(platform, 20) == {"forget": 1}
-    left: list[Any] = platform.store.client.keys(f"*{keys.split(job.id)[1]}*")  # type: ignore[assignment]
+    left: list[Any] = platform.store.client.keys(f"*{split(job.id)[1]}*")  # type: ignore[assignment]
     assert left == []
     lists = [keys.index("after"), keys.due("after"), keys.lane("after")]
     assert [platform.store.client.zcard(key) for key in lists] == [0, 0, 0]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from provider.errors import StoreUnavailable
-from provider.jobs.model.job import Job, Lease, Status
+from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.status import Status
 from provider.jobs.recover.sweep import Sweep
 from provider.jobs.store import keys
 from tests.support.jobs import Platform

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from provider.errors import JobNotFound, StoreUnavailable
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.batch_reads import Glances, glance
 from provider.jobs.store.client import connect

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.settings import TESTNET, USDC
 from tests.support.reconciling import Scene

@@ -3,7 +3,7 @@
 import pytest
 
 from provider.chain.rpc import Health
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.support.reconciling import VALID_LEDGERS, WINDOW, Claim, Scene
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.settings import PUBNET
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Scene

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from provider.chain.clock import LedgerClock
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.jobs.reconcile.run import Reconciler
 from provider.jobs.recover.sweep import Sweep

@@ -3,7 +3,7 @@
 import pytest
 
 from provider.errors import JobNotFound
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.services import ChargePolicy
 from tests.support.racing import race
 from tests.support.reconciling import Scene

@@ -3,7 +3,7 @@
 import pytest
 from stellar_sdk import Keypair, TransactionBuilder
 
-from provider.jobs.model.job import ErrorCode, Status
+from provider.jobs.model.status import ErrorCode, Status
 from provider.services import ChargePolicy
 from provider.settings import TESTNET
 from tests.support.payments import PASSPHRASES

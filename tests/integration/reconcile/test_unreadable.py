@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from provider.jobs.model.codec import UNREADABLE
-from provider.jobs.model.job import INDEX_STEP, Status
+from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from tests.support.reconciling import Claim, Scene
 

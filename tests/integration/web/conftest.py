@@ -12,9 +12,10 @@ from stellar_sdk import Keypair
 from provider.chain.clock import LedgerClock
 from provider.jobs.claim.desk import ClaimDesk
 from provider.jobs.model.job import ErrorCode, Job, Lease
+from provider.jobs.model.job_id import service_of
+from provider.jobs.model.status import ErrorCode
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
-from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.payments.facilitator import FacilitatorClient
@@ -82,7 +83,7 @@ class Worker:
 
     def start(self, job_id: str) -> Job:
         """Lease the job as its handler's start."""
-        service = self.registry.get(keys.split(job_id)[0])
+        service = self.registry.get(service_of(job_id))
         lease = self.lanes.lease(service, job_id, "worker", lease_seconds=30)
         assert isinstance(lease, Lease), lease
         return lease.job

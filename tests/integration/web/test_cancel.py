@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from tests.integration.web.conftest import Shop
 from tests.support.processes import wait_until
 

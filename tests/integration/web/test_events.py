@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode
+from provider.jobs.model.status import ErrorCode
 from provider.jobs.store import keys
 from provider.web.streams.hub import Hub
 from tests.integration.web.conftest import Shop

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from examples.remote import services
-from provider.jobs.model.job import Status
+from provider.jobs.model.status import Status
 from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
 from tests.integration.web.conftest import PAY_TO, Shop

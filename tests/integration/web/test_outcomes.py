@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode
+from provider.jobs.model.status import ErrorCode
 from tests.integration.web.conftest import Shop
 from tests.integration.web.test_unpaid import decoded
 

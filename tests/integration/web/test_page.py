@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Status
+from provider.jobs.model.status import ErrorCode, Status
 from provider.services import Registry
 from tests.integration.web.conftest import Shop, sell
 

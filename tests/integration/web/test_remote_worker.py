@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store.tokens import Tokens
 from provider.remote_worker import job_run
 from provider.remote_worker.gateway_client import GatewayClient

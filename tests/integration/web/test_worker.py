@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from provider.jobs.model.job import ErrorCode, Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.remote.dispatcher import AnnouncingDispatcher
 from provider.jobs.remote.gateway import Gateway
 from provider.jobs.run.runner import Runner

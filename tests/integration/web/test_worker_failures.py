@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from provider.chain.clock import LedgerClock
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.recover.sweep import Sweep
 from provider.jobs.store.tokens import Tokens
 from provider.services import ChargePolicy, Registry

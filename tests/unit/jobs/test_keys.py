@@ -6,6 +6,7 @@ import re
 import pytest
 from redis.crc import key_slot
 
+from provider.jobs.model.job_id import split
 from provider.jobs.store import keys
 
 TOKEN = "0123456789abcdef" * 2
@@ -67,7 +68,7 @@ def test_claims_do_not_share_a_slot() -> None:
 
 def test_a_job_id_names_its_service_and_its_key() -> None:
     """A job is found without a second index."""
-    assert keys.split(JOB) == ("qr-code", TOKEN)
+    assert split(JOB) == ("qr-code", TOKEN)
     assert keys.job_id_of(keys.job(JOB)) == JOB
 
 
@@ -87,4 +88,4 @@ def test_a_job_id_names_its_service_and_its_key() -> None:
 def test_what_is_no_job_id_is_refused(text: str) -> None:
     """An id comes from a URL: anything may be in it."""
     with pytest.raises(ValueError, match="not a job id"):
-        keys.split(text)
+        split(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from provider.jobs.model.job import FINAL, MOVES, Status
+from provider.jobs.model.status import FINAL, MOVES, Status
 
 J4 = {
     "pending": {"queued", "failed", "payment_uncertain"},

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from provider.jobs.model.codec import dump_receipt, job_from_hash
-from provider.jobs.model.job import ErrorCode, Job, Status, Terms
+from provider.jobs.model.job import Job, Terms
+from provider.jobs.model.status import ErrorCode, Status
 from provider.payments.models import Receipt
 from provider.services import ChargePolicy
 

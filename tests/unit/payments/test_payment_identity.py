@@ -8,8 +8,8 @@ import pytest
 from stellar_sdk import Keypair, TransactionBuilder, TransactionEnvelope, scval, xdr
 
 from provider.errors import PaymentRejected
-from provider.payments.models import CheckedPayment, PaymentPayload
-from provider.payments.stellar.check import claim_digest, identify_payment
+from provider.payments.models import CheckedPayment, PaymentPayload, claim_digest
+from provider.payments.stellar.check import identify_payment
 from tests.support.payments import PASSPHRASES
 from tests.unit.payments.conftest import bent, call_of, entry_of, muxed
 
