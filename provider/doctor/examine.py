@@ -9,9 +9,9 @@ from provider.chain.payee import Payee, read_payee
 from provider.chain.rpc import StellarRpc
 from provider.doctor.redis import Finding, advise, fail, ok, skipped
 from provider.errors import FacilitatorUnreachable, RpcError, StoreUnavailable
+from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import INDEX_STEP, Status
-from provider.jobs.settle.settler import may_settle
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

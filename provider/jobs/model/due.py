@@ -46,3 +46,12 @@ def has_lost_its_worker(job: Job, now: Now) -> bool:
 def is_delayed(job: Job, now: Now) -> bool:
     """Its wait for the next try is over (R6)."""
     return job.status is Status.QUEUED and job.not_before_ms is not None and now.ms >= job.not_before_ms
+
+
+def may_settle(job: Job) -> bool:
+    """Tell whether a job waits for its one settlement: paid before the work, or after stored output."""
+    if job.settling_since_ms is not None:
+        return False
+    if job.status is Status.PENDING:
+        return True
+    return job.status is Status.RUNNING and job.output is not None

@@ -1,35 +1,12 @@
-"""The job object on the wire (J5), and the status an answer about it has (H3)."""
+"""The job object on the wire (J5)."""
 
 import json
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any
 
 from provider.jobs.model.job import Job, Place
-from provider.jobs.model.status import MESSAGES, RETRYABLE, ErrorCode, Status
+from provider.jobs.model.status import MESSAGES, RETRYABLE, Status
 from provider.payments.models import Receipt
-
-_ERROR_STATUS = {
-    ErrorCode.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
-    ErrorCode.SERVICE_FAILED: HTTPStatus.INTERNAL_SERVER_ERROR,
-    ErrorCode.OUTPUT_INVALID: HTTPStatus.INTERNAL_SERVER_ERROR,
-    ErrorCode.PAYMENT_FAILED: HTTPStatus.PAYMENT_REQUIRED,
-    ErrorCode.CANCELLED: HTTPStatus.CONFLICT,
-}
-
-
-def http_status(job: Job) -> int:
-    """Give the status of an answer about a job: 202 while it is open, also while its payment is uncertain."""
-    if job.status is Status.SUCCEEDED:
-        return HTTPStatus.OK
-    if job.is_final:
-        return _ERROR_STATUS[job.error or ErrorCode.SERVICE_FAILED]
-    return HTTPStatus.ACCEPTED
-
-
-def cancel_status(job: Job) -> int:
-    """Give the status of an answer to a cancel: 200 once the job is cancelled, 202 while it is stopped."""
-    return HTTPStatus.OK if job.status is Status.CANCELLED else http_status(job)
 
 
 def dump_job(job: Job, place: Place | None = None) -> dict[str, Any]:

@@ -5,11 +5,11 @@ A final status is never left (J4): what has ended is not tried again, its buyer 
 
 from provider.errors import NothingToRetry
 from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.reconcile.evidence import Decision
 from provider.jobs.reconcile.run import Reconciler
-from provider.jobs.settle.settler import may_settle
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import Registry

@@ -15,12 +15,12 @@ import structlog
 from provider.chain.clock import LedgerClock
 from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late
+from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late, may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.recover.orphans import Leftovers
 from provider.jobs.run.transitions import Outcomes
-from provider.jobs.settle.settler import Settler, may_settle
+from provider.jobs.settle.settler import Settler
 from provider.jobs.store import metrics
 from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore

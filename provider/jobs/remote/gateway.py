@@ -17,12 +17,10 @@ from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Lease
 from provider.jobs.remote.held_lease import Answer, Hold
 from provider.jobs.remote.progress_throttle import LastWord, Progress, Said
-from provider.jobs.run.classify import judge_output
+from provider.jobs.run.classify import Failure, judge_failure, judge_output
 from provider.jobs.run.dequeue import Turns
 from provider.jobs.run.endings import Endings, name_of
-from provider.jobs.run.failures import Failure, judge_failure
-from provider.jobs.run.messages import Checkpoint, Failed, Succeeded
-from provider.jobs.run.supervisor import End
+from provider.jobs.run.messages import Checkpoint, End, Failed, Succeeded
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from provider.jobs.model.job import Job
 from provider.jobs.remote.progress_throttle import Progress, Said
-from provider.jobs.run.supervisor import End
+from provider.jobs.run.messages import End
 from provider.services import Service
 from provider.services.progress import PROGRESS_SECONDS
 

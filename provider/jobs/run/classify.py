@@ -1,11 +1,33 @@
 """Judging what a handler came to, wherever it ran: its output, or the class of its failure (R6)."""
 
 import json
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
-from provider.errors import DeterministicError
-from provider.jobs.run.messages import Failed, Succeeded
+from provider.errors import DeterministicError, HandlerError, TransientError
+from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.services import Service
+
+
+class Failure(StrEnum):
+    """Classes of failures."""
+
+    TRANSIENT = "transient"
+    DETERMINISTIC = "deterministic"
+    ERROR = "error"
+    OUTPUT_INVALID = "output_invalid"
+    """Its output is no JSON, or too large to be sent."""
+    INTERRUPTED = "interrupted"
+    """No verdict on the job: its program died without a word."""
+
+
+RAISED: Mapping[Failure, type[HandlerError]] = {
+    Failure.TRANSIENT: TransientError,
+    Failure.DETERMINISTIC: DeterministicError,
+    Failure.ERROR: HandlerError,
+}
+"""What a handler here would raise to fail in the same class."""
 
 
 def judge_output(service: Service, output: Any) -> Succeeded | Failed:
@@ -25,6 +47,15 @@ def judge_error(service: Service, error: BaseException, detail: str) -> Failed:
     if service.is_transient(error):
         return Failed("transient", detail)
     return Failed("deterministic" if isinstance(error, DeterministicError) else "error", detail)
+
+
+def judge_failure(service: Service, kind: Failure, message: str) -> End | Failed:
+    """Give the end that a failure is. `message` is for the log only (E2)."""
+    if kind is Failure.INTERRUPTED:
+        return End.DIED
+    if kind is Failure.OUTPUT_INVALID:
+        return Failed(kind.value, message)
+    return judge_error(service, RAISED[kind](), message)
 
 
 def to_json(value: Any) -> str:

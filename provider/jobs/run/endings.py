@@ -7,8 +7,7 @@ import structlog
 
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode
-from provider.jobs.run.messages import Failed, Succeeded
-from provider.jobs.run.supervisor import End
+from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.jobs.run.transitions import Outcomes
 from provider.services import Service
 

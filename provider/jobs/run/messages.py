@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from provider.services.checkpoints import DEFAULT_LIMITS, CheckpointLimits
@@ -56,3 +57,13 @@ class Failed:
 
 
 Message = Progress | Checkpoint | Succeeded | Failed
+
+
+class End(StrEnum):
+    """Ways a watch ends other than with the handler's own message."""
+
+    TIMED_OUT = "timed_out"
+    DIED = "died"
+    STALLED = "stalled"
+    CANCELLED = "cancelled"
+    LOST = "lost"

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import structlog
@@ -13,7 +12,7 @@ from provider.errors import CheckpointRefused, StoreUnavailable
 from provider.jobs.model.job import Job, Lease
 from provider.jobs.run.framing import Inlet
 from provider.jobs.run.handler_process import HandlerProcess
-from provider.jobs.run.messages import Checkpoint, Failed, Message, Order, Stored, Succeeded
+from provider.jobs.run.messages import Checkpoint, End, Failed, Message, Order, Stored, Succeeded
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services.progress import PROGRESS_SECONDS, Progress
@@ -24,16 +23,6 @@ STOP_GRACE_SECONDS = 1.0
 """Time a handler has to clean up between the word to stop and SIGKILL."""
 LOOK_SECONDS = 1.0
 """A cancel, and the loss of a lease, are seen within this time (R7): one read, which costs no fsync."""
-
-
-class End(StrEnum):
-    """Ways a watch ends other than with the handler's own message."""
-
-    TIMED_OUT = "timed_out"
-    DIED = "died"
-    STALLED = "stalled"
-    CANCELLED = "cancelled"
-    LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import structlog
 from provider.errors import JobNotFound, NotDurable, StoreUnavailable
 from provider.jobs.model.codec import dump_receipt
 from provider.jobs.model.dispatcher import Dispatcher
+from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import metrics
@@ -31,15 +32,6 @@ NOT_DURABLE = "settlement_not_durable"
 NOT_RECORDED = "settlement_not_recorded_yet"
 OUTPUT_MISSING = "paid_output_missing"
 STORE_RETRY_SECONDS = 0.5
-
-
-def may_settle(job: Job) -> bool:
-    """Tell whether a job waits for its one settlement: paid before the work, or after stored output."""
-    if job.settling_since_ms is not None:
-        return False
-    if job.status is Status.PENDING:
-        return True
-    return job.status is Status.RUNNING and job.output is not None
 
 
 class Settler:

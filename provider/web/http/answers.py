@@ -1,13 +1,14 @@
 """Jobs as answers: the job object, its status, and the headers that go with both (standard H3, H5)."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from flask import Response
 
 from provider.jobs.model.job import Job, Place
 from provider.jobs.model.status import ErrorCode, Status
-from provider.jobs.model.wire import dump_job, http_status
+from provider.jobs.model.wire import dump_job
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.payments.schemas import receipt_response, settlement_response
 from provider.payments.wire import compact
@@ -16,6 +17,29 @@ RUNNING_RETRY_SECONDS = 2
 UNCERTAIN_RETRY_SECONDS = 15
 """The sweep's rhythm: nothing changes sooner."""
 MAX_RETRY_SECONDS = 60
+
+
+_ERROR_STATUS = {
+    ErrorCode.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
+    ErrorCode.SERVICE_FAILED: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ErrorCode.OUTPUT_INVALID: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ErrorCode.PAYMENT_FAILED: HTTPStatus.PAYMENT_REQUIRED,
+    ErrorCode.CANCELLED: HTTPStatus.CONFLICT,
+}
+
+
+def http_status(job: Job) -> int:
+    """Give the status of an answer about a job: 202 while it is open, also while its payment is uncertain."""
+    if job.status is Status.SUCCEEDED:
+        return HTTPStatus.OK
+    if job.is_final:
+        return _ERROR_STATUS[job.error or ErrorCode.SERVICE_FAILED]
+    return HTTPStatus.ACCEPTED
+
+
+def cancel_status(job: Job) -> int:
+    """Give the status of an answer to a cancel: 200 once the job is cancelled, 202 while it is stopped."""
+    return HTTPStatus.OK if job.status is Status.CANCELLED else http_status(job)
 
 
 def job_answer(

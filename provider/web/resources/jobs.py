@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from provider.errors import JobNotFound, OutputNotReady
 from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import Status
-from provider.jobs.model.wire import cancel_status
+from provider.web.http.answers import cancel_status
 from provider.web.http.prefer import parse_prefer
 from provider.web.http.problems import own_error
 from provider.web.parts import parts

@@ -10,7 +10,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 from provider.errors import InvalidBody
 from provider.jobs.remote.gateway import Assignment
 from provider.jobs.remote.held_lease import Answer
-from provider.jobs.run.failures import Failure
+from provider.jobs.run.classify import Failure
 from provider.jobs.run.messages import Checkpoint
 from provider.payments.marshal import flatten
 from provider.services.checkpoints import cursor_text, unit_name

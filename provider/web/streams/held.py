@@ -6,9 +6,8 @@ from flask import Flask, Response, g
 
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
-from provider.jobs.model.wire import http_status
 from provider.services import ChargePolicy
-from provider.web.http.answers import job_answer
+from provider.web.http.answers import http_status, job_answer
 from provider.web.http.prefer import Preference
 from provider.web.parts import parts
 from provider.web.streams.stream import held_answer, may_park

@@ -3,8 +3,9 @@
 import pytest
 
 from provider.jobs.model.status import ErrorCode, Status
-from provider.jobs.model.wire import dump_job, http_status
+from provider.jobs.model.wire import dump_job
 from provider.jobs.store import keys
+from provider.web.http.answers import http_status
 from tests.support.jobs import Platform, running_platform, service
 
 
