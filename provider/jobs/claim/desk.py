@@ -12,14 +12,14 @@ from typing import Any
 
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
-from provider.jobs.claim.purchase import draft_of
+from provider.jobs.claim.purchase import Purchase, draft_of
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
 from provider.jobs.model.job_id import new_job_id
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
-from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys, Purchase
+from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes, place_of
 from provider.payments.facilitator import FacilitatorClient

@@ -1,15 +1,54 @@
-"""What a paid call looks like on record before it is one."""
+"""A paid call on its way to a job: its claim, and the draft of its record."""
 
 import json
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from provider.jobs.model.job import Draft, Terms
 from provider.jobs.model.status import Status
-from provider.jobs.store.claims import Purchase
-from provider.payments.models import CheckedPayment, PaymentRequirements
+from provider.jobs.store.claims import Claim
+from provider.payments.identifier import read_identifier
+from provider.payments.models import (
+    CheckedPayment,
+    PaymentIdentity,
+    PaymentPayload,
+    PaymentRequirements,
+    claim_digest,
+)
 from provider.payments.schemas import dump_payload, dump_requirements
-from provider.services import ChargePolicy
+from provider.payments.stellar.check import identify_payment
+from provider.services import ChargePolicy, Service
 from provider.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """A paid call on its way to a job."""
+
+    service: Service
+    payload: PaymentPayload
+    identity: PaymentIdentity
+    digest: str
+    """The claim key: digest of (network, asset, payer, nonce)."""
+    identifier: str | None
+    proof: str | None
+
+    @classmethod
+    def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "Purchase":
+        """Read who pays with what. Raises PaymentRejected for what cannot be identified."""
+        identity = identify_payment(payload)
+        digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
+        return cls(service, payload, identity, digest, read_identifier(payload), proof)
+
+    def call_digest(self, value: Any) -> str:
+        """Digest service and input, so that the same payment with another input is seen (J3)."""
+        text = json.dumps([self.service.name, value], sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def claim(self, job_id: str, value: Any) -> Claim:
+        """Give the claim that this call makes for a job."""
+        return Claim(job_id, self.call_digest(value), self.identity.envelope_digest, self.identifier)
 
 
 def draft_of(

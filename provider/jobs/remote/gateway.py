@@ -19,9 +19,8 @@ from provider.jobs.remote.held_lease import Answer, Hold
 from provider.jobs.remote.progress_throttle import LastWord, Progress, Said
 from provider.jobs.run.classify import Failure, judge_failure, judge_output
 from provider.jobs.run.dequeue import Turns
-from provider.jobs.run.endings import Endings, name_of
 from provider.jobs.run.messages import Checkpoint, End, Failed, Succeeded
-from provider.jobs.run.transitions import Outcomes
+from provider.jobs.run.transitions import Outcomes, name_of
 from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
@@ -57,7 +56,6 @@ class Gateway:
         self._lease_seconds = settings.lease_seconds
         self._lanes = Lanes(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
-        self._endings = Endings(self._outcomes)
         self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
         self._figures = Figures(store)
         self._last_word = LastWord(self._write_last)
@@ -186,7 +184,7 @@ class Gateway:
 
     def _record(self, held: Hold, end: End | Succeeded | Failed, progress: Progress) -> bool:
         end = End.CANCELLED if held.job.cancel else end
-        if not self._endings.record(held.service, held.job, end, progress):
+        if not self._outcomes.record(held.service, held.job, end, progress):
             return False
         self._figures.add(timed(metrics.HANDLER_SECONDS, held.seconds, held.service.name, name_of(end)))
         if isinstance(end, Succeeded):

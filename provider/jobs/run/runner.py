@@ -10,11 +10,10 @@ from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Job, Lease
 from provider.jobs.run.dequeue import Turns
-from provider.jobs.run.endings import DROPPED, Endings, name_of
 from provider.jobs.run.handler_process import HandlerProcess
 from provider.jobs.run.messages import Order, Succeeded
 from provider.jobs.run.supervisor import Supervisor
-from provider.jobs.run.transitions import Outcomes
+from provider.jobs.run.transitions import DROPPED, Outcomes, name_of
 from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
@@ -43,7 +42,6 @@ class Runner:
         self._figures = Figures(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
         self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
-        self._endings = Endings(self._outcomes)
         self._supervisor = Supervisor(store, self._lanes, HandlerProcess(registry))
 
     def run_lane(self, service_name: str) -> None:
@@ -83,7 +81,7 @@ class Runner:
             self._until_stored(job, self._give_up(service, error))
             raise
         self._until_stored(
-            report.job, lambda job: self._endings.record(service, job, report.end, report.progress)
+            report.job, lambda job: self._outcomes.record(service, job, report.end, report.progress)
         )
         self._figures.add(timed(metrics.HANDLER_SECONDS, report.seconds, service.name, name_of(report.end)))
         if isinstance(report.end, Succeeded):

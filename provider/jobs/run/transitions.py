@@ -1,4 +1,4 @@
-"""What becomes of a running job: the moves that the runner, the sweep and the operator share."""
+"""What becomes of a running job: the moves that runner, gateway, sweep and operator share (R2, R6, R7)."""
 
 import json
 import random
@@ -11,6 +11,7 @@ import structlog
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode, Status
+from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.jobs.store.jobs import LEASE, JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import ChargePolicy, Service
@@ -25,6 +26,8 @@ RETRIED = "job_retried"
 INTERRUPTED = "job_interrupted"
 HANDED_BACK = "job_handed_back"
 CANCELLED = "job_cancelled"
+HANDLER_FAILED = "handler_failed"
+DROPPED = "result_dropped"
 
 BACKOFF_SECONDS = 2.0
 """First ceiling of the wait before a transient failure is tried again; doubles each time (R6)."""
@@ -42,6 +45,32 @@ class Outcomes:
         self._lanes = Lanes(store)
         self._dispatcher = dispatcher
         self._settings = settings
+
+    def record(
+        self, service: Service, job: Job, end: End | Succeeded | Failed, progress: Mapping[str, Any]
+    ) -> bool:
+        """Make the move; False when the job changed since it was read."""
+        match end:
+            case Succeeded(output):
+                return self.output(job, output, progress)
+            case Failed(kind, detail):
+                log.error(HANDLER_FAILED, job_id=job.id, kind=kind, detail=detail)
+                return self._fail(service, job, kind, progress)
+            case End.TIMED_OUT:
+                return self.fail(job, ErrorCode.TIMEOUT, progress)
+            case End.DIED | End.STALLED:
+                return self.interrupted(job, service, progress)
+            case End.CANCELLED:
+                return self.cancel(job, progress)
+            case End.LOST:  # Whoever has the lease now decides; the sweep does if nobody has.
+                log.warning(DROPPED, job_id=job.id)
+                return True
+
+    def _fail(self, service: Service, job: Job, kind: str, progress: Mapping[str, Any]) -> bool:
+        if kind == "transient":
+            return self.retry(job, service, progress)
+        code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
+        return self.fail(job, code, progress)
 
     def output(self, job: Job, output: str, progress: Mapping[str, Any]) -> bool:
         """Keep a valid output: the end under upfront, withheld until it is paid under on-success (§3)."""
@@ -136,6 +165,17 @@ class Outcomes:
         if moved:
             log.info(event, job_id=job.id, **about)
         return bool(moved)
+
+
+def name_of(end: End | Succeeded | Failed) -> str:
+    """Name an end for people."""
+    match end:
+        case Succeeded():
+            return "succeeded"
+        case Failed():
+            return "failed"
+        case _:
+            return end.value
 
 
 def backoff_seconds(retries: int) -> float:

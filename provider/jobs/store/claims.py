@@ -1,18 +1,11 @@
 """Who used a payment first: the claim key, taken before the job is written (J2, J3)."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any
 
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
-from provider.payments.identifier import read_identifier
-from provider.payments.models import PaymentIdentity, PaymentPayload, claim_digest
-from provider.payments.stellar.check import identify_payment
-from provider.services import Service
 
 MISMATCHES_ALLOWED = 3
 """Other envelopes for the same nonce after which a claim is replayed only with a proof (J3)."""
@@ -30,35 +23,6 @@ class Claim:
     mismatches: int = 0
     gone: bool = False
     """Its job was deleted after its retention; the payment stays used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Purchase:
-    """A paid call on its way to a job."""
-
-    service: Service
-    payload: PaymentPayload
-    identity: PaymentIdentity
-    digest: str
-    """The claim key: digest of (network, asset, payer, nonce)."""
-    identifier: str | None
-    proof: str | None
-
-    @classmethod
-    def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "Purchase":
-        """Read who pays with what. Raises PaymentRejected for what cannot be identified."""
-        identity = identify_payment(payload)
-        digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
-        return cls(service, payload, identity, digest, read_identifier(payload), proof)
-
-    def call_digest(self, value: Any) -> str:
-        """Digest service and input, so that the same payment with another input is seen (J3)."""
-        text = json.dumps([self.service.name, value], sort_keys=True, separators=(",", ":"))
-        return blake2b(text.encode(), digest_size=16).hexdigest()
-
-    def claim(self, job_id: str, value: Any) -> Claim:
-        """Give the claim that this call makes for a job."""
-        return Claim(job_id, self.call_digest(value), self.identity.envelope_digest, self.identifier)
 
 
 class ClaimKeys:
