@@ -1,187 +1,62 @@
-"""What else `provider doctor` looks at: queues, facilitator, Stellar RPCs, and the account that is paid."""
+"""All checks of `provider doctor`, in the order in which a deployment is set up."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-from provider.chain.payee import Payee, read_payee
 from provider.chain.rpc import StellarRpc
-from provider.doctor.redis import Finding, advise, fail, ok, skipped
-from provider.errors import FacilitatorUnreachable, RpcError, StoreUnavailable
-from provider.jobs.model.due import may_settle
-from provider.jobs.model.job import Job
-from provider.jobs.model.status import INDEX_STEP, Status
-from provider.jobs.store import keys
+from provider.doctor.facilitator import check_facilitator
+from provider.doctor.finding import Finding, fail, ok
+from provider.doctor.payee import check_payee
+from provider.doctor.queues import Queues
+from provider.doctor.redis import check_redis
+from provider.doctor.rpc import check_rpc, no_rpc
+from provider.errors import ConfigurationError
+from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.lanes import Lanes
-from provider.networks import PASSPHRASES
 from provider.payments.facilitator import FacilitatorClient
-from provider.payments.models import X402_VERSION
-from provider.services import Service
-from provider.settings import Settings
-
-LATE_SWEEPS = 4
-"""Whatever waits for so many sweeps waits for somebody who does not come."""
-LOOK_AGAIN_SECONDS = 2.0
-MOST_LOOKED_AT = 50
-MOST_LEDGER_AGE_SECONDS = 60
-UNREADABLE = (RpcError, KeyError, ValueError, TypeError)
-"""What a broken answer of an RPC leads to."""
+from provider.services import load_registry
+from provider.services.registry import Registry
+from provider.settings import Settings, SettingsError
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A job at the head of a queue that could be worked on, and what to say if nobody does."""
-
-    queue: str
-    job_id: str
-    version: int
-    finding: Finding
-
-
-class Queues:
-    """Tells whether somebody works on what waits.
-
-    A Redis broker does not tell who consumes a queue. What its jobs do tells more: one that could be started,
-    settled or swept for long, and is still there unchanged at a second look, is taken by nobody.
-    """
-
-    def __init__(
-        self, store: JobStore, settings: Settings, pause: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._store = store
-        self._late_ms = LATE_SWEEPS * settings.sweep_seconds * 1000
-        self._pause = pause
-        self._lanes = Lanes(store)
-
-    def check(self, services: Iterable[Service]) -> list[Finding]:
-        """Check all queues, looking twice only where something waits long."""
-        offered = {service.name: service for service in services}
-        try:
-            stuck = list(self._waiting(offered))
-            if stuck:
-                self._pause(LOOK_AGAIN_SECONDS)
-                again = {(one.queue, one.job_id, one.version) for one in self._waiting(offered)}
-                stuck = [one for one in stuck if (one.queue, one.job_id, one.version) in again]
-        except StoreUnavailable:
-            return [skipped("queues", "unknown while Redis does not answer")]
-        return [one.finding for one in stuck] or [ok("queues", "nothing waits that could be worked on")]
-
-    def _waiting(self, offered: dict[str, Service]) -> Iterator[Waiting]:
-        late_ms = int(self._store.now_ms() - self._late_ms)
-        for name in self._store.service_names():
-            yield from self._unhandled(name, offered.get(name), late_ms)
-            yield from self._unsettled(name, late_ms)
-            yield from self._unswept(name, late_ms)
-
-    def _unhandled(self, name: str, service: Service | None, late_ms: int) -> Iterator[Waiting]:
-        """Find a lane whose first job waits beside a free slot."""
-        waiting, busy = self._lanes.load(name)
-        free = service.concurrency - busy if service else 1
-        heads = self._store.get_many(self._lanes.next(name, 1)) if free > 0 else []
-        starts = "remote-worker" if service and service.remote else "worker handle"
-        seen, todo = f"{waiting} jobs wait beside {free} free slots", f"start more of `provider {starts}`"
-        if service is None:
-            seen, todo = f"{waiting} jobs of a service that is not offered", "offer it again, and they run"
-        for job in heads:
-            if (job.place or 0) // 1000 <= late_ms:
-                yield _witness(f"handle.{name}", job, seen, todo)
-
-    def _unsettled(self, name: str, late_ms: int) -> Iterator[Waiting]:
-        """Find a job that waits to be settled, though the sweep asked for it several times."""
-        client: Any = self._store.client
-        ids = [
-            job_id
-            for status in (Status.PENDING, Status.RUNNING)
-            for job_id in client.zrange(
-                keys.index(name), status.code * INDEX_STEP, status.code * INDEX_STEP + late_ms,
-                byscore=True, offset=0, num=MOST_LOOKED_AT,
-            )
-        ]  # fmt: skip
-        jobs = [job for job in self._store.get_many(ids) if may_settle(job)]
-        todo = "start `provider worker settle`, or look for `settlement_not_…` in its log"
-        for job in jobs[:1]:
-            yield _witness(f"settle.{name}", job, f"{len(jobs)} jobs wait to be settled", todo)
-
-    def _unswept(self, name: str, late_ms: int) -> Iterator[Waiting]:
-        """Find a job that a sweep should have looked at several times."""
-        todo = "start beat and `provider worker maintenance`, or run `provider sweep` from any scheduler"
-        for job in self._store.get_many(self._store.due(name, late_ms, limit=1)[:1]):
-            yield _witness("maintenance", job, f"no sweep looked at a job of {name} when it was due", todo)
-
-
-def _witness(queue: str, job: Job, seen: str, todo: str) -> Waiting:
-    return Waiting(queue, job.id, job.version, fail(f"queue {queue}", seen, todo))
-
-
-def check_facilitator(client: FacilitatorClient, network: str) -> Finding:
-    """Ask the facilitator whether it settles what we offer (`/supported`)."""
-    name = "facilitator"
+def examine() -> Iterator[Finding]:
+    """Make all checks; without readable settings there is only one."""
     try:
-        kinds = client.supported()["kinds"]
-    except FacilitatorUnreachable as error:
-        return fail(name, error.detail, "start it, or mend FACILITATOR_URL and FACILITATOR_API_KEY")
-    if any(_is_ours(kind, network) for kind in kinds):
-        return ok(name, f"settles exact on {network}")
-    found = sorted(
-        {f"{kind.get('scheme')} on {kind.get('network')}" for kind in kinds if isinstance(kind, dict)}
+        settings = Settings.from_env()
+    except SettingsError as error:
+        yield fail(
+            "settings", "; ".join(error.problems), "mend these variables: `provider settings` lists all"
+        )
+        return
+    yield ok("settings", "readable")
+    registry = None
+    try:
+        registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
+        yield ok("services", ", ".join(service.name for service in registry))
+    except ConfigurationError as error:
+        yield fail("services", "; ".join(error.problems), "mend the declarations, or PROVIDER_SERVICES")
+    yield from _storage(settings, registry)
+    yield from _outside(settings)
+
+
+def _storage(settings: Settings, registry: Registry | None) -> Iterator[Finding]:
+    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
+    yield from check_redis(client)
+    if registry is not None:
+        yield from Queues(JobStore(client), settings).check(registry)
+
+
+def _outside(settings: Settings) -> Iterator[Finding]:
+    facilitator = FacilitatorClient(
+        settings.facilitator_url,
+        verify_timeout_seconds=settings.verify_timeout_seconds,
+        api_key=settings.facilitator_api_key or None,
     )
-    todo = "choose another facilitator, or mend NETWORK"
-    return fail(name, f"settles {', '.join(found) or 'nothing'}, not exact on {network} (x402 v2)", todo)
-
-
-def _is_ours(kind: Any, network: str) -> bool:
-    wanted = {"x402Version": X402_VERSION, "scheme": "exact", "network": network}
-    return isinstance(kind, dict) and wanted.items() <= kind.items()
-
-
-def check_rpc(rpc: StellarRpc, network: str, now: float) -> Finding:
-    """Check one Stellar RPC: it answers, for our network, and keeps up with it. `now` is Unix time."""
-    name = f"rpc {rpc.url}"
-    try:
-        passphrase, health = rpc.passphrase(), rpc.health()
-    except UNREADABLE as error:
-        todo = "start it, wait until it has caught up, or give another in STELLAR_RPC_URLS"
-        return fail(name, f"{type(error).__name__}: {error}", todo)
-    if passphrase != PASSPHRASES[network]:
-        return fail(name, f"its network is {passphrase!r}", f"give one of {network} in STELLAR_RPC_URLS")
-    age = 0 if health.latest_close_time is None else int(now - health.latest_close_time)
-    if age > MOST_LEDGER_AGE_SECONDS:
-        todo = "give another in STELLAR_RPC_URLS, or set this machine's clock"
-        return fail(name, f"its latest ledger closed {age} s ago", todo)
-    return ok(name, f"healthy at ledger {health.latest_ledger}")
-
-
-def check_payee(rpc: StellarRpc, pay_to: str, contract: str) -> list[Finding]:
-    """Check that the account we are paid to can receive the token. Contracts (C…) need nothing."""
-    if pay_to.startswith("C"):
-        return [skipped("payTo account", "a contract needs neither account nor trustline")]
-    try:
-        payee = read_payee(rpc, pay_to, contract)
-    except UNREADABLE as error:
-        todo = "mend the RPC, or ASSET if there is no such contract"
-        return [fail("payTo account", f"{type(error).__name__}: {error}", todo)]
-    if not payee.exists:
-        return [fail("payTo account", "does not exist", f"send some XLM to {pay_to}, or mend PAY_TO")]
-    return [ok("payTo account", "exists"), _trustline(payee, pay_to)]
-
-
-def _trustline(payee: Payee, pay_to: str) -> Finding:
-    name, line = "payTo trustline", payee.trustline
-    issuer = payee.asset.rpartition(":")[2]
-    if not payee.needs_trustline or issuer == pay_to:
-        return ok(name, "needs none")
-    if line is None:
-        return fail(name, f"none for {payee.asset}", "add it with a change-trust operation signed by PAY_TO")
-    if not line.authorized:
-        return fail(name, f"{payee.asset} is not authorised", f"ask the issuer {issuer} to authorise it")
-    if line.room <= 0:
-        return fail(name, f"{payee.asset} is full", "raise its limit, or move the balance elsewhere")
-    return ok(name, payee.asset)
-
-
-def no_rpc() -> Finding:
-    """Without an RPC nobody can decide an uncertain payment."""
-    todo = "set STELLAR_RPC_URLS; until then uncertain payments stay undecided"
-    return advise("rpc", "none is configured", todo)
+    yield check_facilitator(facilitator, settings.network)
+    rpcs = [StellarRpc(url) for url in settings.stellar_rpc_urls]
+    if not rpcs:
+        yield no_rpc()
+        return
+    for rpc in rpcs:
+        yield check_rpc(rpc, settings.network, time.time())
+    yield from check_payee(rpcs[0], settings.pay_to, settings.asset)

@@ -1,8 +1,6 @@
 """Is this Redis fit to hold claims? Asked by `provider doctor`, and by each process at its start (C4)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import structlog
@@ -10,6 +8,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
+from provider.doctor.finding import Finding, Level, advise, fail, ok
 from provider.errors import ConfigurationError
 
 log = structlog.get_logger()
@@ -19,42 +18,6 @@ REDIS_EVICTS = "redis_refused_for_eviction"
 SAFE_POLICY = "noeviction"
 OLDEST_REDIS = (7, 0)
 WAITAOF_SINCE = (7, 2)
-
-
-class Level(StrEnum):
-    """How a check ended."""
-
-    OK = "ok"
-    ADVICE = "advice"
-    """It works, and something would make it safer."""
-    FAIL = "fail"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check saw, and what to do about it."""
-
-    check: str
-    level: Level
-    seen: str
-    advice: str = ""
-
-
-def ok(check: str, seen: str) -> Finding:
-    return Finding(check, Level.OK, seen)
-
-
-def advise(check: str, seen: str, advice: str) -> Finding:
-    return Finding(check, Level.ADVICE, seen, advice)
-
-
-def fail(check: str, seen: str, advice: str) -> Finding:
-    return Finding(check, Level.FAIL, seen, advice)
-
-
-def skipped(check: str, seen: str) -> Finding:
-    return Finding(check, Level.SKIPPED, seen)
 
 
 def check_redis(client: "Redis") -> list[Finding]:

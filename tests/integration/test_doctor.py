@@ -13,8 +13,10 @@ import pytest
 from redis import Redis
 
 from provider.chain.rpc import StellarRpc
-from provider.doctor.examine import Queues, check_facilitator, check_rpc
-from provider.doctor.redis import Finding, Level
+from provider.doctor.facilitator import check_facilitator
+from provider.doctor.finding import Finding, Level
+from provider.doctor.queues import Queues
+from provider.doctor.rpc import check_rpc
 from provider.payments.facilitator import FacilitatorClient
 from provider.settings import PUBNET, TESTNET
 from tests.support.jobs import Platform, running_platform, service

@@ -6,8 +6,8 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from provider.chain.rpc import StellarRpc
-from provider.doctor.examine import check_payee
-from provider.doctor.redis import Finding, Level
+from provider.doctor.finding import Finding, Level
+from provider.doctor.payee import check_payee
 from provider.localnet.chain import keys
 from tests.support.localnet import LocalNet, running_localnet
 

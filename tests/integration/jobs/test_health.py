@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from provider.doctor.redis import Finding, Level, check_redis, refuse_eviction, refuse_unsafe_redis
+from provider.doctor.finding import Finding, Level
+from provider.doctor.redis import check_redis, refuse_eviction, refuse_unsafe_redis
 from provider.errors import ConfigurationError, StoreUnavailable
 from provider.jobs.store import keys
 from provider.jobs.store.client import connect
