@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bench.services import services
 from provider.jobs.model.job import Draft, Job, Lease, Terms
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
@@ -85,7 +86,7 @@ class Due:
         charge = ChargePolicy.UPFRONT if upfront else ChargePolicy.ON_SUCCESS
         names = ("stellar:testnet", self._settings.asset, self._settings.pay_to, self._settings.pay_to)
         terms = Terms(charge, *names, 10_000, self._made, 4_000_000_000, None, 3600)
-        self._store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
+        self._store.client.zadd(keys.reserved("echo"), {place_for(job_id, terms.claim): 2**52})
         window = 0 if upfront else 3590
         draft = Draft(status, terms, '{"text":"x"}', "[]", window, 3660, 60)
         created = self._store.create(job_id, draft)

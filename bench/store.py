@@ -9,6 +9,7 @@ from bench import servers
 from bench.report import table
 from bench.services import services
 from provider.jobs.model.job import Draft, Job, Terms
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
@@ -38,7 +39,7 @@ def new_job(store: JobStore, pay_to: str) -> Job:
     """Store one queued job."""
     job_id = f"echo.{1:032x}"
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, 1, 9, None, 60)
-    store.client.zadd(keys.reserved("echo"), {keys.place(job_id, terms.claim): 2**52})
+    store.client.zadd(keys.reserved("echo"), {place_for(job_id, terms.claim): 2**52})
     created = store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 50, 120, 60))
     assert created is not None
     return created.job

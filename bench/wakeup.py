@@ -16,6 +16,7 @@ from itertools import count
 from bench import servers
 from bench.report import table
 from provider.jobs.model.job import Draft, Terms
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
@@ -54,7 +55,7 @@ def queue_a_job(store: JobStore, pay_to: str, number: int, service: str = "insta
     """Store a queued job and wake nobody."""
     job_id = f"{service}.{number:032x}"
     terms = Terms(ChargePolicy.ON_SUCCESS, "stellar:testnet", pay_to, pay_to, pay_to, 1, number, 9, None, 60)
-    store.client.zadd(keys.reserved(service), {keys.place(job_id, terms.claim): 2**52})
+    store.client.zadd(keys.reserved(service), {place_for(job_id, terms.claim): 2**52})
     store.create(job_id, Draft(Status.QUEUED, terms, "{}", "[]", 3500, 3600, 60))
     return job_id
 

@@ -3,16 +3,15 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from provider.doctor.finding import Finding, fail, ok, skipped
 from provider.errors import StoreUnavailable
 from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
-from provider.jobs.model.status import INDEX_STEP, Status
-from provider.jobs.store import keys
+from provider.jobs.model.status import Status
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.listing import Listing
 from provider.services import Service
 from provider.settings import Settings
 
@@ -46,6 +45,7 @@ class Queues:
         self._late_ms = LATE_SWEEPS * settings.sweep_seconds * 1000
         self._pause = pause
         self._lanes = Lanes(store)
+        self._listing = Listing(store)
 
     def check(self, services: Iterable[Service]) -> list[Finding]:
         """Check all queues, looking twice only where something waits long."""
@@ -82,15 +82,8 @@ class Queues:
 
     def _unsettled(self, name: str, late_ms: int) -> Iterator[Waiting]:
         """Find a job that waits to be settled, though the sweep asked for it several times."""
-        client: Any = self._store.client
-        ids = [
-            job_id
-            for status in (Status.PENDING, Status.RUNNING)
-            for job_id in client.zrange(
-                keys.index(name), status.code * INDEX_STEP, status.code * INDEX_STEP + late_ms,
-                byscore=True, offset=0, num=MOST_LOOKED_AT,
-            )
-        ]  # fmt: skip
+        statuses = (Status.PENDING, Status.RUNNING)
+        ids = self._listing.oldest(name, statuses, until_ms=late_ms, limit=MOST_LOOKED_AT)
         jobs = [job for job in self._store.get_many(ids) if may_settle(job)]
         todo = "start `provider worker settle`, or look for `settlement_not_…` in its log"
         for job in jobs[:1]:

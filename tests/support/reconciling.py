@@ -12,6 +12,7 @@ from redis import Redis
 from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
 from provider.jobs.model.job import Draft, Job, Terms
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import Status
 from provider.jobs.reconcile.run import Reconciler, ReconcileReport
 from provider.jobs.settle.settler import Settler
@@ -152,7 +153,7 @@ class Scene:
 
     def _running(self, service: str, terms: Terms, output: bool) -> Job:
         job_id = f"{service}.{next(self.numbers):032x}"
-        self.redis.zadd(keys.reserved(service), {keys.place(job_id, terms.claim): 2**52})
+        self.redis.zadd(keys.reserved(service), {place_for(job_id, terms.claim): 2**52})
         upfront = terms.charge is ChargePolicy.UPFRONT
         status = Status.PENDING if upfront else Status.QUEUED
         draft = Draft(status, terms, "{}", "[]", 0 if upfront else 50, 120, 60)

@@ -16,9 +16,8 @@ from provider.jobs.claim.purchase import Purchase, draft_of
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
-from provider.jobs.model.job_id import new_job_id
+from provider.jobs.model.job_id import new_job_id, place_for
 from provider.jobs.model.status import Status
-from provider.jobs.store import keys
 from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes, place_of
@@ -144,7 +143,7 @@ class ClaimDesk:
         offer = self.quote(service)
         checked = self._check(service, purchase.payload, offer, now)
         job_id = job_id or new_job_id(service.name)
-        place = keys.place(job_id, purchase.digest)
+        place = place_for(job_id, purchase.digest)
         window = self._window(service, checked, now, read_at)
         average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
         try:
@@ -210,14 +209,14 @@ class ClaimDesk:
         while True:
             taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
             if taken is not None and taken.job != job_id:
-                self._lanes.release(service, keys.place(job_id, purchase.digest))
+                self._lanes.release(service, place_for(job_id, purchase.digest))
                 if job := self._replay(purchase, taken, lambda: value):
                     return job
                 job_id = taken.job
             elif written := self._store.create(job_id, draft):
                 return self._wake(service, written, average_seconds)
             else:
-                place = keys.place(job_id, purchase.digest)
+                place = place_for(job_id, purchase.digest)
                 seconds = self._settings.reservation_seconds
                 average_seconds = self._reserve(service, place, seconds=seconds)
 

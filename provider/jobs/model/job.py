@@ -169,3 +169,11 @@ class Lease:
     lease_seconds: float
     budget_seconds: float
     """Time the handler has, from now."""
+
+
+LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
+"""Fields of a job whose handler runs."""
+PAYMENT = ("payment", "settler", "settling_since_ms", "deadline_ms")
+TURN = ("place", "not_before_ms", "cancel")
+LEAVES_WHEN_FINAL = (*LEASE, *PAYMENT, *TURN)
+"""Fields a finished record no longer needs."""

@@ -29,3 +29,14 @@ def belongs(job_id: str, service: str) -> bool:
         return service_of(job_id) == service
     except ValueError:
         return False
+
+
+def place_for(job_id: str, claim: str) -> str:
+    """Name a reserved place: by the job to come, and the claim that it will be made of (J7)."""
+    return f"{job_id} {claim}"
+
+
+def read_place(place: str) -> tuple[str, str]:
+    """Give the job id and the claim of a reserved place."""
+    job_id, _, claim = place.partition(" ")
+    return job_id, claim

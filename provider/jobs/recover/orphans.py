@@ -9,10 +9,8 @@ from collections.abc import Iterable
 
 import structlog
 
-from provider.jobs.model.job_id import belongs
-from provider.jobs.store import keys
+from provider.jobs.model.job_id import belongs, read_place
 from provider.jobs.store.claims import ClaimKeys
-from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import Service
@@ -44,9 +42,7 @@ class Leftovers:
         """Give those that are ids of a service's jobs; nobody could look at what else stands in its lists."""
         found = list(job_ids)
         if foreign := [job_id for job_id in found if not belongs(job_id, service)]:
-            with reaching_redis():
-                for of in (keys.index, keys.lane, keys.slots, keys.due):
-                    self._store.client.zrem(of(service), *foreign)
+            self._store.strike(service, foreign)
             for job_id in foreign:
                 log.error(RECORD_MISSING, job_id=job_id)
         return [job_id for job_id in found if job_id not in foreign]
@@ -58,7 +54,7 @@ class Leftovers:
         """
         given_up = 0
         for place, kept_until_ms in self._lanes.over(service.name, until_ms, limit=limit).items():
-            job_id, digest = keys.split_place(place)
+            job_id, digest = read_place(place)
             if not belongs(job_id, service.name):
                 self._lanes.release(service, place)
                 continue

@@ -1,17 +1,14 @@
 """Wake-ups for remote services: their jobs are announced to whoever listens, and no message is sent (§11)."""
 
 from collections.abc import Container
-from typing import Any
 
 import structlog
 
 from provider.errors import StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job_id import service_of
-from provider.jobs.model.status import Status
-from provider.jobs.store import keys
-from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.subscription import announce
 
 log = structlog.get_logger()
 
@@ -22,7 +19,7 @@ class AnnouncingDispatcher:
     """Announces the jobs of remote services, whose queues nobody consumes; passes on all else."""
 
     def __init__(self, store: JobStore, others: Dispatcher, remote: Container[str]) -> None:
-        self._client: Any = store.client
+        self._store = store
         self._others = others
         self._remote = remote
 
@@ -40,7 +37,6 @@ class AnnouncingDispatcher:
     def _announce(self, job_id: str) -> None:
         """Tell all web processes on the channel of the job's record; while it waits, it is told again."""
         try:
-            with reaching_redis():
-                self._client.publish(keys.job(job_id), Status.QUEUED.value)
+            announce(self._store, job_id)
         except StoreUnavailable:
             log.warning(NOT_ANNOUNCED, job_id=job_id)

@@ -9,10 +9,10 @@ from typing import Any
 import structlog
 
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import Job
+from provider.jobs.model.job import LEASE, Job
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.messages import End, Failed, Succeeded
-from provider.jobs.store.jobs import LEASE, JobStore
+from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import ChargePolicy, Service
 from provider.settings import Settings

@@ -11,8 +11,8 @@ from redis import Redis
 
 from provider.errors import JobNotFound
 from provider.jobs.model.codec import job_from_hash, readable
-from provider.jobs.model.job import Draft, Job, Written
-from provider.jobs.model.job_id import service_of
+from provider.jobs.model.job import LEAVES_WHEN_FINAL, Draft, Job, Written
+from provider.jobs.model.job_id import place_for, service_of
 from provider.jobs.model.status import FINAL, INDEX_STEP, MOVES, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
@@ -76,7 +76,7 @@ class JobStore:
             + [keys.reserved(service), keys.slots(service)],
             [job_id, draft.status.value, draft.status.code * INDEX_STEP, int(draft.window_seconds * 1000)]
             + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000)]
-            + [keys.place(job_id, draft.terms.claim)]
+            + [place_for(job_id, draft.terms.claim)]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
         return Written(job_from_flat(job_id, answer[0]), *answer[1:]) if answer else None
@@ -101,8 +101,8 @@ class JobStore:
     ) -> int | None:
         """Move a job as it was read to another status; None when it changed meanwhile.
 
-        `enter="lane"` puts it into its lane, `enter="slot"` lets it keep its slot. `look` is when the sweep
-        must look at it, in seconds from now; a final job is looked at when its retention is over.
+        `enter="lane"` puts it into its lane. `look` is when the sweep must look at it, in seconds from now;
+        a final job is looked at when its retention is over.
         Raises ValueError for a move that standard J4 does not have, and for a success without an output.
         """
         if target not in MOVES[job.status]:
@@ -185,6 +185,12 @@ class JobStore:
         lists = [keys.index(service), keys.lane(service), keys.slots(service), keys.due(service)]
         return bool(self.scripts("unlist", [keys.job(job_id), *lists], [job_id]))
 
+    def strike(self, service: str, names: Sequence[str]) -> None:
+        """Take what is no id of a job of a service out of its lists."""
+        with reaching_redis():
+            for of in (keys.index, keys.lane, keys.slots, keys.due):
+                self.client.zrem(of(service), *names)
+
     def get_many(self, job_ids: list[str]) -> list[Job]:
         """Read several jobs of one service in one round trip; what is gone or unreadable is left out."""
         if not job_ids:
@@ -238,11 +244,3 @@ class JobStore:
         """Tell whether earlier attempts left checkpoints."""
         with reaching_redis():
             return bool(self.client.exists(keys.work(job_id)))
-
-
-LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
-"""Fields of a job whose handler runs."""
-PAYMENT = ("payment", "settler", "settling_since_ms", "deadline_ms")
-TURN = ("place", "not_before_ms", "cancel")
-LEAVES_WHEN_FINAL = (*LEASE, *PAYMENT, *TURN)
-"""Fields a finished record no longer needs."""

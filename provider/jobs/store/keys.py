@@ -9,7 +9,7 @@
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
 | `provider:{S}:reserved` | sorted set | `<job id> D`: places kept during verify, score = until when (ms) |
-| `provider:{S}:pace` | hash | `average_ms` of the service's handlers; `missed` wake-ups that found it full |
+| `provider:{S}:pace` | hash | `average_ms` of the service's handlers |
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
 | `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
@@ -46,17 +46,6 @@ def job(job_id: str) -> str:
 def work(job_id: str) -> str:
     service, token = split(job_id)
     return f"{PREFIX}:{{{service}}}:work:{token}"
-
-
-def place(job_id: str, digest: str) -> str:
-    """Spell a member of `reserved`: the job to come, and the claim that it will be made of (J7)."""
-    return f"{job_id} {digest}"
-
-
-def split_place(place: str) -> tuple[str, str]:
-    """Give the job id and the claim digest of a reserved place."""
-    job_id, _, digest = place.partition(" ")
-    return job_id, digest
 
 
 def job_id_of(channel: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from provider.errors import LaneFull
 from provider.jobs.model.job import Job, Lease, Place
-from provider.jobs.model.job_id import service_of
+from provider.jobs.model.job_id import read_place, service_of
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
@@ -33,7 +33,7 @@ class Lanes:
     # Admission
 
     def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> float:
-        """Keep a place (`keys.place`) in the lane; with `seconds=0` only ask for one. Raises LaneFull.
+        """Keep a place (`place_for`) in the lane; with `seconds=0` only ask for one. Raises LaneFull.
 
         Returns the average duration of a job in seconds.
         """
@@ -66,7 +66,7 @@ class Lanes:
 
     def vacate(self, service_name: str, place: str, kept_until_ms: int) -> bool:
         """Drop a reserved place as it was read; False when its job was written or it is kept anew."""
-        of_job = keys.job(keys.split_place(place)[0])
+        of_job = keys.job(read_place(place)[0])
         return bool(self._scripts("vacate", [keys.reserved(service_name), of_job], [place, kept_until_ms]))
 
     def place(self, job: Job, service: Service) -> Place | None:

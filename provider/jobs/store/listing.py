@@ -61,6 +61,15 @@ class Listing:
             last = batch[-1]
             yield from (job_id for _, job_id in batch)
 
+    def oldest(self, service: str, statuses: Collection[Status], *, until_ms: int, limit: int) -> list[str]:
+        """Name the jobs of a service claimed first and until some time, up to `limit` in each status."""
+        with reaching_redis():
+            pipe = node_of(self._client, keys.index(service)).pipeline(transaction=False)
+            for status in statuses:
+                base = status.code * INDEX_STEP
+                pipe.zrange(keys.index(service), base, base + until_ms, byscore=True, offset=0, num=limit)
+            return [job_id for found in pipe.execute() for job_id in found]
+
     def _entries(
         self,
         services: Collection[str],

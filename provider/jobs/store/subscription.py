@@ -11,8 +11,9 @@ import structlog
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.store import keys
-from provider.jobs.store.client import REDIS_ERRORS
+from provider.jobs.store.client import REDIS_ERRORS, reaching_redis
 from provider.jobs.store.jobs import JobStore
 
 log = structlog.get_logger()
@@ -26,6 +27,12 @@ forget connections in which nothing happens, and tell neither end."""
 
 Listener = Callable[[str, str], None]
 """Told a job id and the word published with it; two empty texts when anything may have changed."""
+
+
+def announce(store: JobStore, job_id: str) -> None:
+    """Publish that a job is queued, without a change of its record. Raises StoreUnavailable."""
+    with reaching_redis():
+        store.client.publish(keys.job(job_id), Status.QUEUED.value)
 
 
 class JobEvents:

@@ -8,8 +8,7 @@ import structlog
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-from provider.errors import BodyTooLarge, CallError, LaneFull, ProviderError, StoreUnavailable
-from provider.jobs.store.client import REDIS_ERRORS
+from provider.errors import BodyTooLarge, CallError, LaneFull, ProviderError
 
 logger = structlog.get_logger(__name__)
 
@@ -23,8 +22,6 @@ def init_app(app: Flask) -> None:
     """Turn every exception into a problem."""
     app.register_error_handler(ProviderError, own_error)
     app.register_error_handler(HTTPException, http_error)
-    for family in REDIS_ERRORS:
-        app.register_error_handler(family, lambda _: own_error(StoreUnavailable()))
     app.register_error_handler(Exception, unexpected_error)
 
 

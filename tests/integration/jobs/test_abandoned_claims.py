@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from provider.errors import JobNotFound
 from provider.jobs.model.job import Job
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import Status
 from provider.jobs.recover.orphans import ABANDONED
 from provider.jobs.store import keys
@@ -127,7 +128,7 @@ def test_a_call_that_takes_its_place_anew_while_it_is_given_up_keeps_its_claim(p
     pass_time(platform.store.client, OVER)
     digest = claim_digest(*_parts(payment))
     lane = platform.registry.get("after")
-    place = keys.place(job_id or "", digest)
+    place = place_for(job_id or "", digest)
     after(platform, "abandon", lambda: platform.lanes.reserve(lane, place, seconds=30, most_wait_seconds=99))
     assert platform.sweep.run().actions == {}
     assert claim_of(platform, payment) == (job_id, FOR_GOOD)
@@ -143,7 +144,7 @@ def test_the_claim_of_another_call_is_not_given_up(platform: Platform) -> None:
     """Two calls with one payment: the one that came second died before it could free its place."""
     payment = platform.payment()
     job = platform.buy(payment=payment)
-    place = keys.place("after." + "0" * 32, claim_digest(*_parts(payment)))
+    place = place_for("after." + "0" * 32, claim_digest(*_parts(payment)))
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=30, most_wait_seconds=99)
     pass_time(platform.store.client, OVER)
     assert platform.sweep.run().actions == {}
@@ -182,7 +183,7 @@ def test_a_place_beside_its_record_is_dropped_and_the_claim_kept(platform: Platf
     """However it came there: else each sweep would find it again."""
     payment = platform.payment()
     job = platform.buy(payment=payment)
-    place = keys.place(job.id, claim_digest(*_parts(payment)))
+    place = place_for(job.id, claim_digest(*_parts(payment)))
     platform.store.client.zadd(keys.reserved("after"), {place: 1})
     assert platform.sweep.run().actions == {}
     assert claim_of(platform, payment) == (job.id, FOR_GOOD)

@@ -3,6 +3,7 @@
 import pytest
 
 from provider.jobs.model.job import Draft, Job, Lease
+from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform
@@ -91,7 +92,7 @@ def test_every_change_is_announced(platform: Platform, leased: Job) -> None:
 def test_a_job_is_written_once(platform: Platform) -> None:
     """J2: whoever comes second gets the first one's record, and takes no second place."""
     job = platform.buy()
-    place = keys.place(job.id, job.terms.claim)
+    place = place_for(job.id, job.terms.claim)
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=9, most_wait_seconds=99)
     draft = Draft(Status.PENDING, job.terms, '{"other":1}', "[]", 0, 9, 9)
     written = platform.store.create(job.id, draft)

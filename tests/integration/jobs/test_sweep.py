@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from provider.jobs.model.job import Job, Lease
-from provider.jobs.model.job_id import split
+from provider.jobs.model.job_id import place_for, split
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import keys
 from tests.support.jobs import Platform, service
@@ -198,7 +198,7 @@ def test_a_delayed_retry_enters_its_lane_when_its_time_has_come(platform: Platfo
 def test_expired_reservations_are_removed(platform: Platform) -> None:
     """Row 6: a place left by a crash during verification."""
     platform.buy()
-    place = keys.place("after." + "0" * 32, "ab" * 16)
+    place = place_for("after." + "0" * 32, "ab" * 16)
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=30, most_wait_seconds=99)
     assert swept(platform, 89) == {}
     assert platform.store.client.zcard(keys.reserved("after")) == 1

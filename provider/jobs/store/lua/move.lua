@@ -3,7 +3,7 @@
 --
 -- KEYS  1 job · 2 index · 3 lane · 4 slots · 5 due · 6 work
 -- ARGV  1 job id · 2 version read · 3 owner, '' = no worker acts · 4 target status · 5 index base
---       6 'lane' = enter the lane, 'slot' = keep the slot, '' = leave both
+--       6 'lane' = enter the lane, '' = leave it
 --       7 ms until the sweep looks, 'deadline' = then, '' = never · 8 field stamped with now, '' = none
 --       9 how many fields are dropped · their names · field, value pairs
 -- Returns the new version, or false when the job has another version or owner by now.
@@ -23,7 +23,7 @@ if ARGV[6] == 'lane' then
 else
   redis.call('ZREM', KEYS[3], ARGV[1])
 end
-if ARGV[6] ~= 'slot' then redis.call('ZREM', KEYS[4], ARGV[1]) end
+redis.call('ZREM', KEYS[4], ARGV[1])
 if ARGV[8] ~= '' or redis.call('HEXISTS', KEYS[1], 'output') == 1 then redis.call('UNLINK', KEYS[6]) end
 local look = ARGV[7] == 'deadline' and (record[5] or '') or ARGV[7] ~= '' and now + ARGV[7] or ''
 if look == '' then redis.call('ZREM', KEYS[5], ARGV[1]) else redis.call('ZADD', KEYS[5], look, ARGV[1]) end
