@@ -4,6 +4,7 @@ Each is written and moved by the store's own scripts. Only the times are set bac
 due by waiting: the due entry, and the field that the rule reads.
 """
 
+import math
 from collections.abc import Callable
 
 from bench.services import services
@@ -87,7 +88,7 @@ class Due:
         names = ("stellar:testnet", self._settings.asset, self._settings.pay_to, self._settings.pay_to)
         terms = Terms(charge, *names, 10_000, self._made, 4_000_000_000, None, 3600)
         self._store.client.zadd(keys.reserved("echo"), {place_for(job_id, terms.claim): 2**52})
-        window = 0 if upfront else 3590
+        window = math.inf if upfront else 3590
         draft = Draft(status, terms, '{"text":"x"}', "[]", window, 3660, 60)
         created = self._store.create(job_id, draft)
         assert created is not None

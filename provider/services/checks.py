@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from provider.services.charge import ChargePolicy
 from provider.services.context import no_handler
 from provider.services.price import parse_price
 from provider.services.schema import CompiledSchema, schema_problems
@@ -81,8 +82,9 @@ def _money(service: Any) -> Iterator[str]:
         parse_price(service.price)
     except ValueError as error:
         yield f"price: {error}"
-    if service.charge not in ("on-success", "upfront"):
-        yield f'charge: must be "on-success" or "upfront", not {service.charge!r:.60}'
+    if not isinstance(service.charge, ChargePolicy):
+        policies = " or ".join(f'"{policy}"' for policy in ChargePolicy)
+        yield f"charge: must be {policies}, not {service.charge!r:.60}"
 
 
 def _running(service: Any) -> Iterator[str]:
@@ -115,7 +117,8 @@ def _limits(service: Any, settle_margin_seconds: float) -> Iterator[str]:
     wrong = [field for field, number in _NUMBERS.items() if not number.allows(getattr(service, field))]
     for field in wrong:
         yield f"{field}: must be {_NUMBERS[field]}, not {getattr(service, field)!r:.60}"
-    if service.charge != "on-success" or {"timeout_seconds", "max_timeout_seconds"} & set(wrong):
+    charge, limits = service.charge, {"timeout_seconds", "max_timeout_seconds"}
+    if limits & set(wrong) or not isinstance(charge, ChargePolicy) or not charge.withholds_output:
         return
     work, offered = service.timeout_seconds, service.max_timeout_seconds
     if work + settle_margin_seconds > offered:

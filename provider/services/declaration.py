@@ -3,11 +3,11 @@
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from provider.errors import ConfigurationError, DeterministicError, TransientError
+from provider.services.charge import ChargePolicy
 from provider.services.checks import SETTLE_MARGIN_SECONDS, declaration_problems
 from provider.services.context import Handler, no_handler
 from provider.services.conversion import JsonSchema, as_json_schema
@@ -15,13 +15,6 @@ from provider.services.price import parse_price
 from provider.services.problems import FieldProblem
 from provider.services.query import coerce
 from provider.services.schema import CompiledSchema
-
-
-class ChargePolicy(StrEnum):
-    """When the buyer pays: after the work succeeded, or before it is queued (standard §3)."""
-
-    ON_SUCCESS = "on-success"
-    UPFRONT = "upfront"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

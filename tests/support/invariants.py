@@ -10,7 +10,7 @@ from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
-from provider.services import ChargePolicy, Registry
+from provider.services import Registry
 from provider.settings import Settings
 
 MAX_ATTEMPTS = Settings().max_attempts
@@ -90,7 +90,7 @@ def _check_that_every_payment_has_a_job(jobs: list[Job], charges: Mapping[int, i
 def _may_be_paid(job: Job) -> bool:
     if job.status in (Status.SUCCEEDED, Status.PAYMENT_UNCERTAIN) or job.is_settling:
         return True
-    return job.charge is ChargePolicy.UPFRONT and job.charged and job.status in PAID_UPFRONT
+    return job.charge.pays_first and job.charged and job.status in PAID_UPFRONT
 
 
 def _check_starts(evidence: Evidence, jobs: list[Job]) -> None:

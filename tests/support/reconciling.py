@@ -1,5 +1,6 @@
 """A chain, a store and claims whose settlement nobody knows: what the reconciler is for."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -154,9 +155,9 @@ class Scene:
     def _running(self, service: str, terms: Terms, output: bool) -> Job:
         job_id = f"{service}.{next(self.numbers):032x}"
         self.redis.zadd(keys.reserved(service), {place_for(job_id, terms.claim): 2**52})
-        upfront = terms.charge is ChargePolicy.UPFRONT
+        upfront = terms.charge.pays_first
         status = Status.PENDING if upfront else Status.QUEUED
-        draft = Draft(status, terms, "{}", "[]", 0 if upfront else 50, 120, 60)
+        draft = Draft(status, terms, "{}", "[]", math.inf if upfront else 50, 120, 60)
         created = self.store.create(job_id, draft)
         assert created is not None
         job = created.job

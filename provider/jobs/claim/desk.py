@@ -25,7 +25,7 @@ from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
 from provider.payments.stellar.proof import verify_proof
-from provider.services import ChargePolicy, Service
+from provider.services import Service
 from provider.settings import Settings
 
 Value = Callable[[], dict[str, Any]]
@@ -54,7 +54,7 @@ class ClaimDesk:
     def quote(self, service: Service) -> PaymentRequirements:
         """Say what a call of this service costs (H1)."""
         extra: dict[str, Any] = {"areFeesSponsored": True}
-        if service.charge is ChargePolicy.UPFRONT:
+        if service.charge.pays_first:
             extra["paymentFlow"] = "upfront"
         return PaymentRequirements(
             network=self._settings.network,

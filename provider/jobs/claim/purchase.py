@@ -18,7 +18,7 @@ from provider.payments.models import (
 )
 from provider.payments.schemas import dump_payload, dump_requirements
 from provider.payments.stellar.check import identify_payment
-from provider.services import ChargePolicy, Service
+from provider.services import Service
 from provider.settings import Settings
 
 
@@ -63,10 +63,10 @@ def draft_of(
 ) -> Draft:
     """Write down the job of a payment that was checked against an offer."""
     service, window = purchase.service, max(0.001, window_seconds)
-    upfront = service.charge is ChargePolicy.UPFRONT
+    status = Status.PENDING if service.charge.pays_first else Status.QUEUED
     wire = [dump_payload(purchase.payload), dump_requirements(offer)]
     return Draft(
-        status=Status.PENDING if upfront else Status.QUEUED,
+        status=status,
         terms=Terms(
             charge=service.charge,
             network=checked.network,
@@ -81,7 +81,7 @@ def draft_of(
         ),
         input=json.dumps(value, separators=(",", ":")),
         payment=json.dumps(wire, separators=(",", ":")),
-        window_seconds=0 if upfront else window,
+        window_seconds=window,
         expires_seconds=service.max_timeout_seconds + settings.orphan_margin_seconds,
-        look_seconds=settings.sweep_seconds if upfront else window,
+        look_seconds=settings.sweep_seconds if status is Status.PENDING else window,
     )

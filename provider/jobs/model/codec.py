@@ -37,6 +37,11 @@ def job_from_hash(job_id: str, record: Mapping[str, str]) -> Job:
         raise RecordUnreadable(f"The record of job {job_id} cannot be read: {error!r}.") from error
 
 
+def job_from_flat(job_id: str, flat: list[str]) -> Job:
+    """Build a Job from what HGETALL gives inside a script: field, value, …"""
+    return job_from_hash(job_id, dict(zip(flat[::2], flat[1::2], strict=True)))
+
+
 def readable(records: Mapping[str, Mapping[str, str]]) -> list[Job]:
     """Build those Jobs that can be built, by id, and tell loudly of the others; an empty record is none."""
     jobs = []

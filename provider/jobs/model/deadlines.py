@@ -2,7 +2,7 @@
 
 import math
 
-from provider.services import ChargePolicy, Service
+from provider.services import Service
 
 FRESH_LEDGERS = 2
 """Ledgers that may close between a buyer's signature and our look at it."""
@@ -13,7 +13,7 @@ def needed_seconds(service: Service, margin_seconds: float, ledger_seconds: floa
 
     One that was just signed with the whole `maxTimeoutSeconds` will do in any case.
     """
-    if service.charge is ChargePolicy.UPFRONT:
+    if not service.charge.withholds_output:
         return margin_seconds
     # The ledger clock may have been read a ledger ago.
     needed = margin_seconds + service.expected_work_seconds + ledger_seconds
@@ -21,8 +21,12 @@ def needed_seconds(service: Service, margin_seconds: float, ledger_seconds: floa
 
 
 def window_seconds(service: Service, margin_seconds: float, valid_seconds: float = math.inf) -> float:
-    """Tell how long from now work may end, by the offer and by the time for which the payment is valid."""
-    return min(max(1.0, service.max_timeout_seconds - margin_seconds), valid_seconds - margin_seconds)
+    """Tell how long from now work may end; infinite where no payment waits for it (S2)."""
+    return service.charge.deadline_seconds(
+        offered_seconds=service.max_timeout_seconds,
+        margin_seconds=margin_seconds,
+        valid_seconds=valid_seconds,
+    )
 
 
 def most_wait_seconds(service: Service, margin_seconds: float, window: float = math.inf) -> float:
@@ -30,7 +34,5 @@ def most_wait_seconds(service: Service, margin_seconds: float, window: float = m
 
     What is not paid for yet must leave room for its whole budget, a payment in hand for the expected work.
     """
-    if service.charge is ChargePolicy.UPFRONT:
-        return service.max_wait_seconds
     unpaid = window_seconds(service, margin_seconds) - service.timeout_seconds
     return max(0.0, min(service.max_wait_seconds, unpaid, window - service.expected_work_seconds))

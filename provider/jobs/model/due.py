@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from provider.chain.clock import LedgerTime
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
-from provider.services import ChargePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ def is_too_late(job: Job, now: Now) -> bool:
     """Not settled, not settling, and the payment has expired: it can never be charged."""
     if job.status is Status.PENDING:
         return not job.is_settling and now.is_expired(job)
-    if job.charge is not ChargePolicy.ON_SUCCESS or job.is_settling:
+    if not job.charge.withholds_output or job.is_settling:
         return False
     if job.status is Status.RUNNING:
         started_for_nothing = job.owner is None and job.output is None

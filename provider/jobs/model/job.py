@@ -117,6 +117,11 @@ class Job:
         return begun and self.status in (Status.PENDING, Status.RUNNING)
 
     @property
+    def lacks_output(self) -> bool:
+        """The output that the payment is for is missing: the job cannot succeed (§10, 6)."""
+        return self.charge.withholds_output and self.output is None
+
+    @property
     def is_first_start(self) -> bool:
         """It was never leased before, not even by a worker that handed it back: no work was done on it."""
         return self.started_at_ms == self.leased_at_ms
@@ -135,11 +140,11 @@ class Draft:
     input: str
     payment: str
     window_seconds: float
-    """Time until the work must have ended (S2); 0 under upfront."""
+    """Time until the work must have ended (S2); may be infinite."""
     expires_seconds: float
     """Time until the payment has surely expired by wall clock."""
     look_seconds: float
-    """Time until the sweep must look at the job."""
+    """Time until the sweep must look at the job; may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)

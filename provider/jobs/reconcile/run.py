@@ -23,7 +23,6 @@ from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Figures, counted, timed
 from provider.jobs.store.reconcile_cursor import Cursors
-from provider.services import ChargePolicy
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -100,7 +99,7 @@ class Reconciler:
     def _decide(self, panel: Panel, jobs: Sequence[Job]) -> list[Decision]:
         """Keep undecided what cannot be recorded: a paid job is never reported as unpaid (§10, 6)."""
         decisions = zip(jobs, panel.decide(jobs), strict=True)
-        return [found if _is_deliverable(job, found) else _undelivered(found) for job, found in decisions]
+        return [_undelivered(found) if _is_missed(job, found) else found for job, found in decisions]
 
     def _confirm(self, panel: Panel, report: ReconcileReport, limit: int) -> None:
         found = Confirmation(self._store, self._cursors, panel).run(limit)
@@ -135,10 +134,9 @@ class Reconciler:
         )
 
 
-def _is_deliverable(job: Job, decision: Decision) -> bool:
-    """Tell whether there is what was paid for: an upfront job is still to make it."""
-    paid_at_end = decision.verdict is Verdict.PAID and job.charge is ChargePolicy.ON_SUCCESS
-    return not paid_at_end or job.output is not None
+def _is_missed(job: Job, decision: Decision) -> bool:
+    """Tell whether a payment was made for an output that is missing."""
+    return decision.verdict is Verdict.PAID and job.lacks_output
 
 
 def _undelivered(decision: Decision) -> Decision:

@@ -21,7 +21,6 @@ from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.listing import Listing
-from provider.services import ChargePolicy
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -109,6 +108,6 @@ def refuse(job: Job, *, forfeit: bool) -> CancelRefused | None:
         return PaymentUncertain(jobStatus=job.status.value)
     if job.is_settling:
         return SettlementBegun(jobStatus=job.status.value)
-    if job.charge is ChargePolicy.UPFRONT and not forfeit:
+    if job.charge.refundable and not forfeit:
         return ForfeitRequired(jobStatus=job.status.value)
     return None

@@ -14,7 +14,7 @@ from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
-from provider.services import ChargePolicy, Service
+from provider.services import Service
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -73,11 +73,11 @@ class Outcomes:
         return self.fail(job, code, progress)
 
     def output(self, job: Job, output: str, progress: Mapping[str, Any]) -> bool:
-        """Keep a valid output: the end under upfront, withheld until it is paid under on-success (§3)."""
+        """Keep a valid output: the end of the job, unless it is withheld until it is paid (§3)."""
         if job.cancel:
             return self.cancel(job, progress)
         fields = {"output": output, **_progress(progress)}
-        if job.charge is ChargePolicy.UPFRONT:
+        if not job.charge.withholds_output:
             return self._end(job, Status.SUCCEEDED, fields, SUCCEEDED)
         look = self._settings.sweep_seconds
         moved = self._store.move(job, Status.RUNNING, fields, drop=LEASE, owner=job.owner, look=look)

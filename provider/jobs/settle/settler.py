@@ -19,7 +19,6 @@ from provider.jobs.store.metrics import Figures, counted, timed
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.schemas import load_payload, load_requirements
 from provider.payments.settlement import SettleKind, SettleOutcome
-from provider.services import ChargePolicy
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -126,16 +125,13 @@ class Settler:
         an output, and a paid job is never reported as unpaid (§10, 6).
         """
         while job := self._undecided(job_id):
-            if job.charge is ChargePolicy.ON_SUCCESS and job.output is None:
+            if job.lacks_output:
                 log.error(OUTPUT_MISSING, job_id=job_id, transaction=transaction)
                 outcome = SettleOutcome(SettleKind.UNCERTAIN, transaction=transaction, reason=OUTPUT_MISSING)
                 self.record_uncertain(job_id, outcome)
                 return False
             fields = {"receipt": dump_receipt(job.terms.receipt(transaction, ledger)), "charged": "1"}
-            if job.charge is ChargePolicy.UPFRONT:
-                target, enter = Status.QUEUED, "lane"
-            else:
-                target, enter = Status.SUCCEEDED, ""
+            target, enter = (Status.QUEUED, "lane") if job.charge.pays_first else (Status.SUCCEEDED, "")
             if self._store.move(job, target, fields, enter=enter):
                 log.info(SETTLED, job_id=job_id, transaction=transaction)
                 if target is Status.QUEUED:

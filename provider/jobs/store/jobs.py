@@ -4,13 +4,14 @@ All times inside are Redis `TIME` (C6). A method that lost a race returns None o
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from redis import Redis
 
 from provider.errors import JobNotFound
-from provider.jobs.model.codec import job_from_hash, readable
+from provider.jobs.model.codec import job_from_flat, job_from_hash, readable
 from provider.jobs.model.job import LEAVES_WHEN_FINAL, Draft, Job, Written
 from provider.jobs.model.job_id import place_for, service_of
 from provider.jobs.model.status import FINAL, INDEX_STEP, MOVES, Status
@@ -18,11 +19,6 @@ from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.scripts import Scripts
 from provider.services.checkpoints import DEFAULT_LIMITS, CheckpointLimits
-
-
-def job_from_flat(job_id: str, flat: list[str]) -> Job:
-    """Build a Job from what HGETALL gives inside a script: field, value, …"""
-    return job_from_hash(job_id, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
 class JobStore:
@@ -74,8 +70,8 @@ class JobStore:
             "create",
             [keys.job(job_id), keys.index(service), keys.lane(service), keys.due(service)]
             + [keys.reserved(service), keys.slots(service)],
-            [job_id, draft.status.value, draft.status.code * INDEX_STEP, int(draft.window_seconds * 1000)]
-            + [int(draft.expires_seconds * 1000), int(draft.look_seconds * 1000)]
+            [job_id, draft.status.value, draft.status.code * INDEX_STEP, _ms(draft.window_seconds)]
+            + [int(draft.expires_seconds * 1000), _ms(draft.look_seconds)]
             + [place_for(job_id, draft.terms.claim)]
             + ["terms", draft.terms.dumps(), "input", draft.input, "payment", draft.payment],
         )
@@ -244,3 +240,8 @@ class JobStore:
         """Tell whether earlier attempts left checkpoints."""
         with reaching_redis():
             return bool(self.client.exists(keys.work(job_id)))
+
+
+def _ms(seconds: float) -> int | str:
+    """Spell a duration for a script; an infinite one is empty there."""
+    return "" if math.isinf(seconds) else int(seconds * 1000)

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provider.errors import LaneFull
+from provider.jobs.model.codec import job_from_flat
 from provider.jobs.model.job import Job, Lease, Place
 from provider.jobs.model.job_id import read_place, service_of
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
-from provider.jobs.store.jobs import JobStore, job_from_flat
+from provider.jobs.store.jobs import JobStore
 from provider.services import Service
 
 PACE_WEIGHT = 0.1

@@ -3,6 +3,7 @@
 from typing import Any
 
 from provider.jobs.model.status import ErrorCode, Status
+from provider.services import ChargePolicy
 
 
 def job_schema() -> dict[str, Any]:
@@ -14,7 +15,7 @@ def job_schema() -> dict[str, Any]:
         "properties": {
             "id": text,
             "service": text,
-            "charge": {"enum": ["on-success", "upfront"]},
+            "charge": {"enum": [policy.value for policy in ChargePolicy]},
             "status": {"enum": [status.value for status in Status]},
             "createdAt": {**text, "format": "date-time"},
             "startedAt": {**text, "format": "date-time"},

@@ -6,7 +6,6 @@ from flask import Flask, Response, g
 
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
-from provider.services import ChargePolicy
 from provider.web.http.answers import http_status, job_answer
 from provider.web.http.prefer import Preference
 from provider.web.parts import parts
@@ -30,7 +29,7 @@ def held(
     limit = parts().settings.request_wait_seconds
     seconds = preference.hold_seconds(default=limit if is_call else 0, limit=limit)
     usual = is_call and not preference.is_given
-    done = payment_known if usual and job.charge is ChargePolicy.UPFRONT else is_final
+    done = payment_known if usual and job.charge.pays_first else is_final
     applied = preference.applied(limit) if preference.is_given else ""
     due = Due(job.id, applied, g.started, status_of)
     job, waited = parts().room.wait(job, done, seconds, due)

@@ -1,5 +1,7 @@
 """The move script: a compare-and-set on version and owner, and what lies where afterwards (J4)."""
 
+import math
+
 import pytest
 
 from provider.jobs.model.job import Draft, Job, Lease
@@ -94,7 +96,21 @@ def test_a_job_is_written_once(platform: Platform) -> None:
     job = platform.buy()
     place = place_for(job.id, job.terms.claim)
     platform.lanes.reserve(platform.registry.get("after"), place, seconds=9, most_wait_seconds=99)
-    draft = Draft(Status.PENDING, job.terms, '{"other":1}', "[]", 0, 9, 9)
+    draft = Draft(Status.PENDING, job.terms, '{"other":1}', "[]", math.inf, 9, 9)
     written = platform.store.create(job.id, draft)
     assert written is not None
     assert written.job == platform.job(job) == job
+
+
+def test_a_draft_without_an_end_has_neither_a_deadline_nor_a_look(platform: Platform) -> None:
+    """What no payment waits for is queued for as long as it takes; the sweep has nothing to do with it."""
+    job = platform.buy()
+    job_id = "after." + "1" * 32
+    place = place_for(job_id, job.terms.claim)
+    platform.lanes.reserve(platform.registry.get("after"), place, seconds=9, most_wait_seconds=99)
+    draft = Draft(Status.QUEUED, job.terms, "{}", "[]", math.inf, 9, math.inf)
+    written = platform.store.create(job_id, draft)
+    assert written is not None
+    assert written.job.deadline_ms is None
+    assert platform.store.client.zscore(keys.due("after"), job_id) is None
+    assert platform.lanes.next("after", 2) == [job.id, job_id]
