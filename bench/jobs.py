@@ -15,7 +15,6 @@ from bench import servers
 from bench.payments import payments
 from bench.report import table
 from bench.services import services
-from provider.jobs.model.job import INDEX_STEP, Status
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.settings import Settings
 

@@ -11,7 +11,7 @@ from stellar_sdk import Keypair
 
 from provider.chain.clock import LedgerClock
 from provider.jobs.claim.desk import ClaimDesk
-from provider.jobs.model.job import ErrorCode, Job, Lease
+from provider.jobs.model.job import Job, Lease
 from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import ErrorCode
 from provider.jobs.run.transitions import Outcomes
