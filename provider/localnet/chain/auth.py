@@ -12,9 +12,8 @@ from stellar_sdk.auth import authorization_payload_hash, build_authorization_pre
 from provider.localnet.chain import keys
 from provider.localnet.chain.envelope import signs
 from provider.localnet.chain.errors import HostError
-from provider.localnet.chain.model import Account, Nonce, Token
-
-MAX_ENTRY_TTL = 3_110_400
+from provider.localnet.chain.model import Account, Token
+from provider.localnet.chain.settings import MAX_ENTRY_TTL
 
 Kind = xdr.SorobanCredentialsType
 VOID = xdr.SCVal(xdr.SCValType.SCV_VOID)
@@ -30,7 +29,7 @@ class World(Protocol):
 
     def account(self, address: str) -> Account | None: ...
     def balance(self, address: str) -> int: ...
-    def nonce(self, address: str, nonce: int) -> Nonce | None: ...
+    def has_nonce(self, address: str, nonce: int) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,11 @@ class Consumed:
     address: str
     nonce: int
     live_until: int
+
+    @property
+    def key(self) -> bytes:
+        """Ledger key of the entry (XDR)."""
+        return keys.nonce_key(self.address, self.nonce).to_xdr_bytes()
 
 
 def record(
@@ -103,7 +107,7 @@ def _authenticate(
     if expiration > world.ledger + MAX_ENTRY_TTL - 1:
         raise HostError("Auth", "InvalidInput", "signature expiration is too late")
     nonce = credentials.nonce.int64
-    if world.nonce(address, nonce):
+    if world.has_nonce(address, nonce):
         raise HostError("Auth", "ExistingValue", f"nonce already exists for address {address}")
     preimage = build_authorization_preimage(entry, expiration, world.passphrase)
     digest = authorization_payload_hash(preimage)

@@ -94,15 +94,23 @@ class Envelope:
     def soroban_data(self) -> xdr.SorobanTransactionData | None:
         return self.tx.ext.soroban_data
 
-    def contract_call(
-        self,
-    ) -> tuple[xdr.InvokeContractArgs, list[xdr.SorobanAuthorizationEntry], xdr.LedgerFootprint]:
-        """The call, its authorisations and its footprint, of a transaction that admission has let pass."""
-        call, data = self.tx.operations[0].body.invoke_host_function_op, self.soroban_data
+    @property
+    def footprint(self) -> xdr.LedgerFootprint:
+        """The keys that it may touch, of a transaction that admission has let pass."""
+        assert self.soroban_data is not None
+        return self.soroban_data.resources.footprint
+
+    @property
+    def extension(self) -> xdr.ExtendFootprintTTLOp | None:
+        """The one operation, if it extends the life of entries; a contract call otherwise."""
+        return self.tx.operations[0].body.extend_footprint_ttl_op
+
+    def contract_call(self) -> tuple[xdr.InvokeContractArgs, list[xdr.SorobanAuthorizationEntry]]:
+        """The call and its authorisations, of a transaction that admission has let pass."""
+        call = self.tx.operations[0].body.invoke_host_function_op
         assert call is not None
         assert call.host_function.invoke_contract is not None
-        assert data is not None
-        return call.host_function.invoke_contract, call.auth, data.resources.footprint
+        return call.host_function.invoke_contract, call.auth
 
     @cached_property
     def inner_hash(self) -> bytes:

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from stellar_sdk import Asset, xdr
 
+from provider.localnet.chain import settings
 from provider.localnet.chain.envelope import Envelope
 
 TESTNET_PASSPHRASE = "Test SDF Network ; September 2015"
@@ -47,18 +48,26 @@ class Token:
 
 @dataclass(frozen=True)
 class ChainConfig:
-    """What a chain is started with. `retention` and the TTL are in ledgers."""
+    """What a chain is started with. `retention` and the TTL are in ledgers.
+
+    Raises ValueError for a TTL below the floor of stellar-core.
+    """
 
     passphrase: str = TESTNET_PASSPHRASE
     start_ledger: int = 1_000_000
     ledger_seconds: float = 5.0
     manual: bool = False
     credentials: str = "v1"
-    min_temporary_ttl: int = 17_280
+    min_temporary_ttl: int = settings.TESTNET_TEMPORARY_TTL
     retention: int = 120_960
     protocol_version: int = 27
     check_time_bounds: bool = True
     token: Token = field(default_factory=Token)
+
+    def __post_init__(self) -> None:
+        lowest, longest = settings.LOWEST_TEMPORARY_TTL, settings.MAX_ENTRY_TTL
+        if not lowest <= self.min_temporary_ttl <= longest:
+            raise ValueError(f"the minimum temporary TTL is a number from {lowest} to {longest}")
 
 
 @dataclass(frozen=True)
@@ -70,14 +79,6 @@ class Account:
     sequence: int = 0
     trustline: bool = False
     signer: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Nonce:
-    """A consumed nonce: the ledgers between which its temporary entry exists."""
-
-    created: int
-    live_until: int
 
 
 @dataclass(frozen=True)

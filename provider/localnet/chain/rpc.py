@@ -134,9 +134,13 @@ class Rpc:
         for text in sorted(found, key=lambda text: wanted[text].to_xdr_bytes()):
             entry = found[text]
             if entry is not None:
-                data, modified, live_until = entry
-                item = {"key": text, "xdr": data.to_xdr(), "lastModifiedLedgerSeq": modified}
-                entries.append(item if live_until is None else {**item, "liveUntilLedgerSeq": live_until})
+                item = {
+                    "key": text,
+                    "xdr": entry.data.to_xdr(),
+                    "lastModifiedLedgerSeq": entry.modified,
+                }
+                last = entry.live_until
+                entries.append(item if last is None else {**item, "liveUntilLedgerSeq": last})
         return {"entries": entries, "latestLedger": view.latest.sequence}
 
     def _simulate_transaction(self, params: Json, view: wire.View) -> Json:

@@ -15,9 +15,10 @@ from typing import TypeVar
 from stellar_sdk import StrKey, xdr
 from stellar_sdk.utils import sha256
 
-from provider.localnet.chain import admission, host, xdrout
+from provider.localnet.chain import admission
+from provider.localnet.chain.application import Application
+from provider.localnet.chain.books import Books
 from provider.localnet.chain.envelope import Envelope
-from provider.localnet.chain.errors import HostError
 from provider.localnet.chain.model import (
     NULL_ACCOUNT,
     Account,
@@ -25,7 +26,6 @@ from provider.localnet.chain.model import (
     ChainConfig,
     History,
     Ledger,
-    Nonce,
     Pending,
     Transfer,
     atomic,
@@ -35,6 +35,7 @@ from provider.localnet.chain.world import Snapshot
 T = TypeVar("T")
 
 SEEDED_LEDGERS = 20
+BAN_LEDGERS = 10
 CREDENTIALS = ("v1", "v2", "by-flag")
 
 
@@ -45,10 +46,10 @@ class ChainState:
         self.config = config or ChainConfig()
         self.lock = threading.RLock()
         self.set_credentials(self.config.credentials)
-        self.accounts: dict[str, History[Account]] = {}
-        self.balances: dict[str, History[int]] = {}
-        self.nonces: dict[tuple[str, int], History[Nonce]] = {}
+        self.books = Books(self.config)
+        self.accounts, self.balances = self.books.accounts, self.books.balances
         self.queue: list[Pending] = []
+        self._banned: dict[bytes, int] = {}
         self.applied: list[Applied] = []
         self.transfers: list[Transfer] = []
         self._by_hash: dict[str, Applied] = {}
@@ -118,7 +119,7 @@ class ChainState:
     def snapshot(self, at: int | None = None, ledger: int | None = None) -> Snapshot:
         """The world after ledger `at`, as a call in `ledger` would see it."""
         at = self.latest.sequence if at is None else at
-        return Snapshot(self, at, at if ledger is None else ledger)
+        return Snapshot(self.books, at, at if ledger is None else ledger)
 
     def tick(self) -> None:
         """Close the ledgers that are due; a manual chain has none."""
@@ -141,18 +142,30 @@ class ChainState:
         """Offer a transaction to the queue: a status of sendTransaction, and the result of an ERROR."""
         with self.lock:
             self.tick()
-            if any(item.envelope.hash == envelope.hash for item in self.queue):
-                return "DUPLICATE", None
+            waiting = self._waiting(envelope)
+            if waiting is not None:
+                return waiting, None
             world = self.snapshot()
             close_time = self.latest.closed_at if self.config.check_time_bounds else None
             source, fee_source = world.account(envelope.source), world.account(envelope.fee_source)
             result = admission.refuse(envelope, source, fee_source, close_time)
             if result is not None:
                 return "ERROR", result
-            if any(item.envelope.source == envelope.source for item in self.queue):
-                return "TRY_AGAIN_LATER", None
             self.queue.append(Pending(envelope))
             return "PENDING", None
+
+    def _waiting(self, envelope: Envelope) -> str | None:
+        """The answer to a transaction that was here before, or whose account has another one here.
+
+        stellar-core TransactionQueue.cpp, canAdd: in this order, and before anything is validated.
+        """
+        if self.latest.sequence < self._banned.get(envelope.hash, 0):
+            return "TRY_AGAIN_LATER"
+        current = next((item for item in self.queue if item.envelope.source == envelope.source), None)
+        if current is None:
+            return None
+        known = {current.envelope.hash, current.envelope.inner_hash}
+        return "DUPLICATE" if envelope.hash in known else "TRY_AGAIN_LATER"
 
     def pending(self, tx_hash: bytes) -> Pending | None:
         return next((item for item in self.queue if item.envelope.hash == tx_hash), None)
@@ -173,61 +186,31 @@ class ChainState:
         self.queue = [item for item in self.queue if item not in due]
         order = 0
         for item in due:
-            if not self._is_too_late(item.envelope):
-                order += 1
-                self._apply(item, order)
+            if self._is_too_late(item.envelope):
+                self._ban(item.envelope, BAN_LEDGERS)
+                continue
+            order += 1
+            application = Application(self.books, item, self.latest.sequence, order)
+            self._record(application.run())
+            self.transfers += application.moved
+            self._ban(item.envelope, BAN_LEDGERS - 1)
+
+    def _ban(self, envelope: Envelope, ledgers: int) -> None:
+        """Answer TRY_AGAIN_LATER to this hash until so many more ledgers closed.
+
+        stellar-core TransactionQueue.cpp: applied ones are banned before the ledger's own shift of the ten
+        (HerderImpl.cpp:63), those that became invalid after it.
+        """
+        self._banned[envelope.hash] = self.latest.sequence + ledgers
 
     def _is_too_late(self, envelope: Envelope) -> bool:
         latest = envelope.time_bounds[1]
         return self.config.check_time_bounds and 0 < latest < int(self.latest.closed_at)
 
-    def _apply(self, item: Pending, order: int) -> None:
-        """Charge fee and sequence in any case; keep the effects of a call that did not trap."""
-        envelope, ledger = item.envelope, self.latest.sequence
-        self._charge(envelope)
-        args, entries, footprint = envelope.contract_call()
-        call = host.Call(args, envelope.source, entries, footprint=footprint)
-        try:
-            if item.fail:
-                raise HostError("Budget", "ExceededLimit", "made to fail")
-            effects = host.invoke(call, self.snapshot())
-        except HostError as error:
-            shown = xdrout.error_diagnostics(self.config.token.contract, error.text)
-            result, meta = xdrout.outcome(envelope, None, []), xdrout.meta(None, [], shown)
-            self._record(Applied(envelope, ledger, order, False, result, meta, [], shown, error.text))
-            return
-        shown = xdrout.diagnostics(args, effects.events, effects.value)
-        result = xdrout.outcome(envelope, effects.value, effects.events)
-        meta = xdrout.meta(effects.value, effects.events, shown)
-        self._keep(effects, envelope.hash.hex())
-        self._record(Applied(envelope, ledger, order, True, result, meta, effects.events, shown))
-
-    def _keep(self, effects: host.Effects, tx_hash: str) -> None:
-        ledger = self.latest.sequence
-        for address, balance in effects.balances.items():
-            self.balances.setdefault(address, History()).put(ledger, balance)
-        for used in effects.consumed:
-            history = self.nonces.setdefault((used.address, used.nonce), History())
-            history.put(ledger, Nonce(ledger, used.live_until))
-        nonce = effects.consumed[0].nonce if effects.consumed else None
-        for sender, recipient, amount in effects.moved:
-            self.transfers.append(Transfer(tx_hash, ledger, sender, recipient, amount, nonce))
-
     def _record(self, applied: Applied) -> None:
         self.applied.append(applied)
         self._by_hash[applied.envelope.hash.hex()] = applied
         self._by_hash[applied.envelope.inner_hash.hex()] = applied
-
-    def _charge(self, envelope: Envelope) -> None:
-        for address, fee, step in (
-            (envelope.fee_source, xdrout.fee_charged(envelope), 0),
-            (envelope.source, 0, 1),
-        ):
-            account = self.account(address)
-            assert account is not None
-            stroops, sequence = account.stroops - fee, account.sequence + step
-            changed = replace(account, stroops=stroops, sequence=sequence)
-            self.accounts[address].put(self.latest.sequence, changed)
 
     def _new_account(self, address: str, signer: str | None) -> Account:
         if StrKey.is_valid_ed25519_public_key(address):

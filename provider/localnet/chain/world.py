@@ -2,60 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from stellar_sdk import scval, xdr
 
-from provider.localnet.chain import keys
-from provider.localnet.chain.model import Account, Nonce
+from provider.localnet.chain import keys, settings
+from provider.localnet.chain.books import Books
+from provider.localnet.chain.model import Account, History, Token
 
-if TYPE_CHECKING:
-    from provider.localnet.chain.state import ChainState
 
-# Entries of the persistent kind never run out here; the number is a network's initial rent.
-PERSISTENT_TTL = 120_960
+@dataclass(frozen=True)
+class Entry:
+    """A ledger entry, the ledger of its last write and, for contract data, its last ledger."""
 
-Entry = tuple[xdr.LedgerEntryData, int, int | None]
+    data: xdr.LedgerEntryData
+    modified: int
+    live_until: int | None = None
 
 
 class Snapshot:
     """`at` is the last ledger that counts, `ledger` the one that a call would run in."""
 
-    def __init__(self, state: ChainState, at: int, ledger: int) -> None:
-        self._state, self.at, self.ledger = state, at, ledger
-        self.token, self.passphrase = state.config.token, state.config.passphrase
-        self.min_temporary_ttl = state.config.min_temporary_ttl
+    token: Token
+
+    def __init__(self, books: Books, at: int, ledger: int) -> None:
+        self._books, self.at, self.ledger = books, at, ledger
+        self.token, self.passphrase = books.config.token, books.config.passphrase
+        self.min_temporary_ttl = books.config.min_temporary_ttl
 
     def account(self, address: str) -> Account | None:
-        history = self._state.accounts.get(address)
+        history = self._books.accounts.get(address)
         found = history.at(self.at) if history else None
         return found[1] if found else None
 
     def balance(self, address: str) -> int:
         return self._balance(address)[1]
 
-    def nonce(self, address: str, nonce: int) -> Nonce | None:
-        """The consumed nonce, while its entry lives."""
-        history = self._state.nonces.get((address, nonce))
-        found = history.at(self.at) if history else None
-        return found[1] if found and found[1].live_until >= self.ledger else None
+    def has_nonce(self, address: str, nonce: int) -> bool:
+        """Tell whether the nonce was consumed and its entry still lives."""
+        return self._lives(keys.nonce_key(address, nonce).to_xdr_bytes())
 
     def entry(self, key: xdr.LedgerKey) -> Entry | None:
-        """The entry data, the ledger of its last change and, for contract data, its last ledger."""
+        """The entry behind a key, if it lives: expired temporary data is not found.
+
+        Its last write may be a mere write-back (stellar-core ParallelApplyUtils.cpp:900-944).
+        """
+        found, raw = self._entry(key), key.to_xdr_bytes()
+        if found is None:
+            return None
+        modified = max(found.modified, self._last(self._books.written, raw) or 0)
+        return Entry(found.data, modified, found.live_until)
+
+    def _entry(self, key: xdr.LedgerKey) -> Entry | None:
         if key.account is not None:
             return self._account_entry(keys.address_of_id(key.account.account_id))
         if key.trust_line is not None:
             return self._trustline_entry(keys.address_of_id(key.trust_line.account_id), key)
+        if key.config_setting is not None:
+            data = settings.entry(key.config_setting.config_setting_id, self.min_temporary_ttl)
+            return Entry(data, self._books.config.start_ledger) if data else None
         return self._data_entry(key) if key.contract_data is not None else None
 
     def _balance(self, address: str) -> tuple[int, int]:
-        history = self._state.balances.get(address)
+        history = self._books.balances.get(address)
         return (history.at(self.at) if history else None) or (self.at, 0)
 
     def _account_entry(self, address: str) -> Entry | None:
-        history = self._state.accounts.get(address)
+        history = self._books.accounts.get(address)
         found = history.at(self.at) if history else None
-        return (keys.account_entry(found[1], int(found[1].trustline)), found[0], None) if found else None
+        return Entry(keys.account_entry(found[1], int(found[1].trustline)), found[0]) if found else None
 
     def _trustline_entry(self, address: str, key: xdr.LedgerKey) -> Entry | None:
         account = self.account(address)
@@ -63,27 +78,25 @@ class Snapshot:
         if account is None or not account.trustline or key.to_xdr_bytes() != wanted:
             return None
         modified, balance = self._balance(address)
-        return keys.trustline_entry(address, balance, self.token), modified, None
+        return Entry(keys.trustline_entry(address, balance, self.token), modified)
 
     def _data_entry(self, key: xdr.LedgerKey) -> Entry | None:
         data = key.contract_data
         assert data is not None
-        owner = keys.address_text(data.contract)
-        if data.key.nonce_key is not None:
-            return self._nonce_entry(owner, data.key.nonce_key.nonce.int64, key)
-        if data.durability != keys.PERSISTENT:
-            return None
+        if data.durability == keys.TEMPORARY:
+            return self._temporary_entry(key)
         if data.key == keys.INSTANCE:
-            return self._instance_entry(owner, key)
+            return self._instance_entry(keys.address_text(data.contract), key)
+        owner = keys.address_text(data.contract)
         return self._balance_entry(key) if owner == self.token.contract else None
 
-    def _nonce_entry(self, owner: str, nonce: int, key: xdr.LedgerKey) -> Entry | None:
-        used = self.nonce(owner, nonce)
-        assert key.contract_data is not None
-        if used is None or key.contract_data.durability != keys.TEMPORARY:
+    def _temporary_entry(self, key: xdr.LedgerKey) -> Entry | None:
+        """A nonce entry: the only temporary data that this chain has."""
+        raw = key.to_xdr_bytes()
+        if not self._lives(raw):
             return None
         void = xdr.SCVal(xdr.SCValType.SCV_VOID)
-        return keys.data_entry(key, void), used.created, used.live_until
+        return Entry(keys.data_entry(key, void), 0, self._last(self._books.live_until, raw))
 
     def _instance_entry(self, owner: str, key: xdr.LedgerKey) -> Entry | None:
         account = self.account(owner)
@@ -93,7 +106,7 @@ class Snapshot:
             value = keys.wallet_instance(account)
         else:
             return None
-        return keys.data_entry(key, value), self._state.config.start_ledger, self.at + PERSISTENT_TTL
+        return Entry(keys.data_entry(key, value), self._books.config.start_ledger, self._lasting(key))
 
     def _balance_entry(self, key: xdr.LedgerKey) -> Entry | None:
         """The balance of a C account. Those of G accounts are trustlines, so their key finds nothing."""
@@ -103,7 +116,21 @@ class Snapshot:
         if len(parts) != 2 or parts[0] != scval.to_symbol("Balance") or parts[1].address is None:
             return None
         owner = keys.address_text(parts[1].address)
-        if not owner.startswith("C") or owner not in self._state.balances:
+        if not owner.startswith("C") or owner not in self._books.balances:
             return None
         modified, balance = self._balance(owner)
-        return keys.data_entry(key, keys.balance_value(balance)), modified, self.at + PERSISTENT_TTL
+        return Entry(keys.data_entry(key, keys.balance_value(balance)), modified, self._lasting(key))
+
+    def _lasting(self, key: xdr.LedgerKey) -> int:
+        """Last ledger of a persistent entry: none ever runs out here."""
+        extended = self._last(self._books.live_until, key.to_xdr_bytes()) or 0
+        return max(extended, self.at + settings.MIN_PERSISTENT_TTL)
+
+    def _lives(self, key: bytes) -> bool:
+        """Live up to and with its last ledger (stellar-core LedgerTypeUtils.cpp:18-22)."""
+        last = self._last(self._books.live_until, key)
+        return last is not None and last >= self.ledger
+
+    def _last(self, table: dict[bytes, History[int]], key: bytes) -> int | None:
+        found = table[key].at(self.at) if key in table else None
+        return found[1] if found else None

@@ -14,6 +14,7 @@ BASE_FEE = 100
 Code = xdr.TransactionResultCode
 CONTRACT = xdr.ContractEventType.CONTRACT
 DIAGNOSTIC = xdr.ContractEventType.DIAGNOSTIC
+VOID = xdr.SCVal(xdr.SCValType.SCV_VOID)
 
 
 def movement(
@@ -81,32 +82,41 @@ def fee_charged(envelope: Envelope) -> int:
 
 
 def refusal(
-    code: xdr.TransactionResultCode, envelope: Envelope, inner: bool = False
+    code: xdr.TransactionResultCode,
+    envelope: Envelope,
+    inner: bool = False,
+    operation: xdr.OperationResultTr | None = None,
 ) -> xdr.TransactionResult:
-    """The result of a transaction that is not accepted; `inner` if the fee bump itself is fine."""
+    """The result of a transaction that is not accepted; `inner` if the fee bump itself is fine.
+
+    `operation` is the result of the operation that makes it txFAILED.
+    """
+    results = None if operation is None else [_inner(operation)]
     if envelope.bump is None or not inner:
-        return _result(0, xdr.TransactionResultResult(code))
-    pair = _pair(envelope, code, None)
+        return _result(0, xdr.TransactionResultResult(code, results=results))
+    pair = _pair(envelope, code, results)
     return _result(0, xdr.TransactionResultResult(Code.txFEE_BUMP_INNER_FAILED, inner_result_pair=pair))
 
 
-def outcome(
-    envelope: Envelope, value: xdr.SCVal | None, events: list[xdr.ContractEvent]
-) -> xdr.TransactionResult:
-    """The result of an applied transaction; no value means that the call trapped."""
+def called(value: xdr.SCVal | None, events: list[xdr.ContractEvent]) -> xdr.OperationResultTr:
+    """The result of a contract call; no value means that it trapped."""
     status = xdr.InvokeHostFunctionResultCode
     if value is None:
         done = xdr.InvokeHostFunctionResult(status.INVOKE_HOST_FUNCTION_TRAPPED)
     else:
         digest = sha256(xdr.InvokeHostFunctionSuccessPreImage(value, events).to_xdr_bytes())
         done = xdr.InvokeHostFunctionResult(status.INVOKE_HOST_FUNCTION_SUCCESS, success=xdr.Hash(digest))
-    tr = xdr.OperationResultTr(xdr.OperationType.INVOKE_HOST_FUNCTION, invoke_host_function_result=done)
-    results = [xdr.OperationResult(xdr.OperationResultCode.opINNER, tr=tr)]
-    code = Code.txFAILED if value is None else Code.txSUCCESS
+    return xdr.OperationResultTr(xdr.OperationType.INVOKE_HOST_FUNCTION, invoke_host_function_result=done)
+
+
+def outcome(envelope: Envelope, operation: xdr.OperationResultTr, successful: bool) -> xdr.TransactionResult:
+    """The result of an applied transaction."""
+    results = [_inner(operation)]
+    code = Code.txSUCCESS if successful else Code.txFAILED
     charged = fee_charged(envelope)
     if envelope.bump is None:
         return _result(charged, xdr.TransactionResultResult(code, results=results))
-    bump = Code.txFEE_BUMP_INNER_FAILED if value is None else Code.txFEE_BUMP_INNER_SUCCESS
+    bump = Code.txFEE_BUMP_INNER_SUCCESS if successful else Code.txFEE_BUMP_INNER_FAILED
     pair = _pair(envelope, code, results)
     return _result(charged, xdr.TransactionResultResult(bump, inner_result_pair=pair))
 
@@ -133,6 +143,10 @@ def meta(
 
 def _result(charged: int, body: xdr.TransactionResultResult) -> xdr.TransactionResult:
     return xdr.TransactionResult(xdr.Int64(charged), body, xdr.TransactionResultExt(0))
+
+
+def _inner(operation: xdr.OperationResultTr) -> xdr.OperationResult:
+    return xdr.OperationResult(xdr.OperationResultCode.opINNER, tr=operation)
 
 
 def _pair(

@@ -3,7 +3,15 @@
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, Network, TransactionBuilder, TransactionEnvelope, xdr
+from stellar_sdk import (
+    Keypair,
+    MuxedAccount,
+    Network,
+    TextMemo,
+    TransactionBuilder,
+    TransactionEnvelope,
+    xdr,
+)
 
 from provider.localnet.chain.errors import InvalidParams
 from provider.localnet.chain.state import ChainState
@@ -30,11 +38,57 @@ def test_only_the_next_sequence_number_is_taken(town: Town, off: int) -> None:
     assert refused(town, town.ready(sequence=known.sequence + off)) == "txBAD_SEQ"
 
 
-def test_a_transaction_that_was_applied_has_a_used_sequence_number(town: Town) -> None:
+def test_a_transaction_that_was_applied_is_put_off_before_it_is_refused(town: Town) -> None:
+    """Its hash is banned for ten ledgers, its own counted; then its sequence number is used.
+
+    Was red: the chain answered ERROR txBAD_SEQ at once.
+    """
     envelope = town.ready()
     town.send(envelope)
     town.state.close()
+    for _ in range(9):
+        assert town.send(envelope)["status"] == "TRY_AGAIN_LATER"
+        town.state.close()
     assert refused(town, envelope) == "txBAD_SEQ"
+
+
+def test_a_transaction_that_became_invalid_in_the_queue_is_put_off(town: Town) -> None:
+    """Was red: it was ERROR txTOO_LATE at once."""
+    envelope = town.ready(bounds=(0, NOW + 4))
+    town.send(envelope)
+    town.state.close()
+    for _ in range(10):
+        assert town.send(envelope)["status"] == "TRY_AGAIN_LATER"
+        town.state.close()
+    assert refused(town, envelope) == "txTOO_LATE"
+
+
+def test_an_account_with_a_transaction_in_the_queue_is_put_off_unread(town: Town) -> None:
+    """Before signatures are looked at. Was red: it was ERROR txBAD_AUTH."""
+    town.send(town.ready())
+    assert town.send(town.ready(signer=Keypair.random()))["status"] == "TRY_AGAIN_LATER"
+
+
+def test_the_inner_transaction_of_a_waiting_fee_bump_is_a_duplicate(town: Town) -> None:
+    """Was red: the chain looked at the outer hash alone."""
+    sponsor, inner = Keypair.random(), town.ready()
+    town.state.fund(sponsor.public_key)
+    outer = TransactionBuilder.build_fee_bump_transaction(sponsor, 30_000, inner, town.passphrase)
+    outer.sign(sponsor)
+    assert [town.send(item)["status"] for item in (outer, inner)] == ["PENDING", "DUPLICATE"]
+
+
+@pytest.mark.parametrize("case", ["memo", "muxed source"])
+def test_a_call_that_addresses_authorise_has_neither_memo_nor_muxed_source(town: Town, case: str) -> None:
+    """Was red: both were taken."""
+    envelope = town.ready()
+    if case == "memo":
+        envelope.transaction.memo = TextMemo("order 7")
+    else:
+        envelope.transaction.source = MuxedAccount(town.facilitator.public_key, 7)
+    envelope.signatures.clear()
+    envelope.sign(town.facilitator)
+    assert refused(town, envelope) == "txSOROBAN_INVALID"
 
 
 @pytest.mark.parametrize(

@@ -32,16 +32,16 @@ def test_a_payment_moves_the_amount_once_its_ledger_closed(town: Town) -> None:
 
 
 def test_the_nonce_entry_lives_for_the_minimum_time_of_the_network(town: Town) -> None:
-    """max(expiration, created + 17 280 - 1), facts A5.1."""
+    """max(expiration, created + 720 - 1) by the setting of testnet, facts A5.1."""
     call = town.transfer()
     entry = town.authorize(call)
     assert nonce_entries(town, town.payer.public_key, nonce_of(entry)) == []
     town.send(town.settlement(call, [entry], data=town.data(call, entry)))
     created = town.state.close().sequence
     (found,) = nonce_entries(town, town.payer.public_key, nonce_of(entry))
-    assert found["liveUntilLedgerSeq"] == created + 17_280 - 1
+    assert found["liveUntilLedgerSeq"] == created + 720 - 1
     assert found["lastModifiedLedgerSeq"] == created
-    town.state.close(17_279)
+    town.state.close(719)
     assert nonce_entries(town, town.payer.public_key, nonce_of(entry))
     town.state.close()
     assert not nonce_entries(town, town.payer.public_key, nonce_of(entry))
