@@ -33,7 +33,7 @@ def refuse(
     longer = envelope.extension
     if longer is not None and extension.is_malformed(longer, envelope.footprint):
         return refusal(Code.txFAILED, envelope, inner=True, operation=extension.MALFORMED)
-    return refusal(Code.txSOROBAN_INVALID, envelope) if _has_memo(envelope) else None
+    return refusal(Code.txSOROBAN_INVALID, envelope) if has_memo(envelope) else None
 
 
 def _outer(envelope: Envelope, fee_source: Account | None) -> xdr.TransactionResultCode | None:
@@ -70,10 +70,13 @@ def _is_known(body: xdr.OperationBody) -> bool:
     return body.extend_footprint_ttl_op is not None or bool(call and call.host_function.invoke_contract)
 
 
-def _has_memo(envelope: Envelope) -> bool:
-    """Tell whether a call that addresses authorise has a memo or a muxed source (TransactionQueue.cpp,
-    validateSorobanMemo): the authorisation would not cover them. Fee bumps are not looked into."""
-    (operation,) = envelope.tx.operations
+def has_memo(envelope: Envelope) -> bool:
+    """Tell whether a call that addresses authorise has a memo or a muxed source.
+
+    The authorisation would not cover them (TransactionQueue.cpp, validateSorobanMemo, which leaves fee bumps
+    alone).
+    """
+    operation = envelope.tx.operations[0]
     call = operation.body.invoke_host_function_op
     own = xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT
     if envelope.bump or call is None or all(entry.credentials.type == own for entry in call.auth):

@@ -38,12 +38,28 @@ class InvalidParams(RpcError):
         super().__init__(-32602, message)
 
 
+class InternalError(RpcError):
+    def __init__(self, message: str) -> None:
+        super().__init__(-32603, message)
+
+
+class CaptiveCoreError(InternalError):
+    """What stellar-core refused to the RPC."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"could not query captive core: {message}")
+
+
 class BrokenConnection(Exception):
     """A fault: end the connection without an answer."""
 
 
 class ServerDown(Exception):
-    """A fault: answer HTTP 500 with something that is no JSON-RPC."""
+    """A fault: answer with an HTTP status and something that is no JSON-RPC."""
+
+    def __init__(self, status: int = 500) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
 
 
 class UnknownFault(ValueError):

@@ -69,8 +69,11 @@ class Query:
         return found, _cursor((end << 32) - 1, LAST_EVENT)
 
 
-def parse(params: Json) -> Query:
-    """Check a request. Raises InvalidParams."""
+def parse(params: Json, most: int = MAX_LIMIT) -> Query:
+    """Check a request for at most `most` events a page. Raises InvalidParams.
+
+    An `endLedger` at or before `startLedger` is no error, only an empty range (go-stellar-sdk get_events.go).
+    """
     pagination = params.get("pagination") or {}
     if not isinstance(pagination, dict):
         raise InvalidParams("pagination must be an object")
@@ -80,13 +83,11 @@ def parse(params: Json) -> Query:
         raise InvalidParams("ledger ranges and cursor cannot both be set")
     if cursor is None and (start or 0) <= 0:
         raise InvalidParams("startLedger must be positive")
-    if end is not None and end <= (start or 0) and cursor is None:
-        raise InvalidParams("endLedger must be after startLedger")
-    limit = _number(pagination, "limit") or DEFAULT_LIMIT
-    if not 0 < limit <= MAX_LIMIT:
-        raise InvalidParams(f"limit must not exceed {MAX_LIMIT}")
+    limit = _number(pagination, "limit") or min(DEFAULT_LIMIT, most)
+    if not 0 < limit <= most:
+        raise InvalidParams(f"limit must not exceed {most}")
     filters = _listed(params, "filters", MAX_FILTERS)
-    return Query(start or 0, end, cursor, limit, [_filter(item) for item in filters])
+    return Query(start or 0, end or None, cursor, limit, [_filter(item) for item in filters])
 
 
 def _filter(item: Any) -> Filter:
@@ -106,8 +107,8 @@ def _filter(item: Any) -> Filter:
 
 
 def _check_topic(topic: Any) -> None:
-    if not isinstance(topic, list) or not 1 <= len(topic) <= MAX_SEGMENTS:
-        raise InvalidParams(f"filter invalid: a topic has 1 to {MAX_SEGMENTS} segments")
+    if not isinstance(topic, list) or not 1 <= len(topic) <= MAX_SEGMENTS + (topic[-1] == "**"):
+        raise InvalidParams(f"filter invalid: topic cannot have more than {MAX_SEGMENTS} segments")
     for index, segment in enumerate(topic):
         if segment == "*" or (segment == "**" and index == len(topic) - 1):
             continue

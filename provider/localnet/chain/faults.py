@@ -20,6 +20,8 @@ METHODS = (
     "getTransactions",
     "getEvents",
 )
+HEAVY = "getTransactions"
+"""The method that reads most, and so reaches a limit first."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ KINDS: dict[str, Kind] = {
     "never_confirm": Kind("answer PENDING, the transaction is never included"),
     "delay_confirm": Kind("answer PENDING, include `ledgers` later than usual", params={"ledgers": 5}),
     "fail_next": Kind("answer PENDING, include as FAILED; the nonce stays unused"),
+    "filtered": Kind("refuse the transaction as a core does that filters its kind; it is not taken"),
     "rpc_down": Kind(
-        "answer nothing useful: `mode` is http500, reset or timeout (`seconds`, then a broken connection)",
+        "answer nothing useful: `mode` is http500, http503 (queue full), http504 (after 25 s), reset or "
+        "timeout (`seconds`, then a broken connection)",
         method=None,
         count=None,
         params={"mode": "http500", "seconds": 30.0},
@@ -51,9 +55,27 @@ KINDS: dict[str, Kind] = {
         "be `ledgers` behind, with the state of then", method=None, count=None, params={"ledgers": 3}
     ),
     "prune": Kind("forget everything before ledger `oldest`", method=None, count=None, params={"oldest": 0}),
+    "processing_limit": Kind("the error of a call that took too long", method=HEAVY, count=None),
+    "queue_limit": Kind(
+        "the error of a method with `limit` calls under way", method=HEAVY, count=None, params={"limit": 1000}
+    ),
+    "database_error": Kind(
+        "the error of a failing database", method=HEAVY, count=None, params={"message": "database is locked"}
+    ),
+    "captive_core": Kind(
+        "the error of a core that does not answer its RPC", method="getLedgerEntries", count=None
+    ),
+    "page_limit": Kind("take no pages of more than `limit`", method=HEAVY, count=None, params={"limit": 100}),
+    "missing_metadata": Kind(
+        "be without the metadata of `ledger`, or of the first one asked for",
+        method=HEAVY,
+        count=None,
+        params={"ledger": 0},
+    ),
+    "hide_settings": Kind("leave network settings out", method="getLedgerEntries", count=None),
     "lose_events": Kind("answer getEvents without the events", method="getEvents", count=None),
 }
-MODES = ("http500", "reset", "timeout")
+MODES = ("http500", "http503", "http504", "reset", "timeout")
 
 
 @dataclass

@@ -124,8 +124,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._admin(path, body)
         try:
             return self._send(200, self.server.rpc.answer(body))
-        except ServerDown:
-            return self._send(500, b"internal server error", "text/plain")
+        except ServerDown as error:
+            return self._send(error.status, b"", "text/plain")
         except BrokenConnection:
             return self._break()
 

@@ -13,11 +13,13 @@ from provider.localnet.chain import events, listing, simulation, wire
 from provider.localnet.chain.envelope import Envelope, MalformedEnvelope
 from provider.localnet.chain.errors import (
     BrokenConnection,
+    InternalError,
     InvalidParams,
     RpcError,
     ServerDown,
 )
 from provider.localnet.chain.faults import Faults
+from provider.localnet.chain.refusals import raise_refusal
 from provider.localnet.chain.state import ChainState
 
 UNHEALTHY_SECONDS = 30
@@ -62,6 +64,7 @@ class Rpc:
         if not isinstance(params, dict | None):
             raise InvalidParams("parameters must be an object")
         self._refuse_service(method)
+        raise_refusal(self.faults, method)
         result = self._methods[method](params or {}, self._view(method))
         late = self.faults.take("late_reply", method)
         if late:
@@ -76,9 +79,10 @@ class Rpc:
         down = self.faults.take("rpc_down", method)
         if down is None:
             return
-        if down.params["mode"] == "http500":
-            raise ServerDown
-        if down.params["mode"] == "timeout":
+        mode = str(down.params["mode"])
+        if mode.startswith("http"):
+            raise ServerDown(int(mode.removeprefix("http")))
+        if mode == "timeout":
             self._pause(down.params["seconds"])
         raise BrokenConnection
 
@@ -125,14 +129,15 @@ class Rpc:
         }
 
     def _get_ledger_entries(self, params: Json, view: wire.View) -> Json:
-        """Entries come in the order of the ledger, not of the request; missing ones are left out."""
+        """Entries come in the order of the request; missing ones are left out."""
         wanted = wire.ledger_keys(params)
+        if self.faults.take("hide_settings", "getLedgerEntries"):
+            wanted = {text: key for text, key in wanted.items() if key.config_setting is None}
         with self.state.lock:
             world = self.state.snapshot(view.latest.sequence)
             found = {text: world.entry(key) for text, key in wanted.items()}
         entries = []
-        for text in sorted(found, key=lambda text: wanted[text].to_xdr_bytes()):
-            entry = found[text]
+        for text, entry in found.items():
             if entry is not None:
                 item = {
                     "key": text,
@@ -167,6 +172,8 @@ class Rpc:
         method = "sendTransaction"
         if self.faults.take("try_again_later", method):
             return "TRY_AGAIN_LATER", None
+        if self.faults.take("filtered", method):
+            raise InternalError("invalid status from stellar-core")
         duplicate = self.faults.take("duplicate", method)
         if duplicate and not duplicate.params["accept"]:
             return "DUPLICATE", None
@@ -184,17 +191,29 @@ class Rpc:
 
     def _get_transaction(self, params: Json, view: wire.View) -> Json:
         tx_hash = wire.tx_hash(params)
-        reply = {**view.as_json(), "txHash": tx_hash, "status": "NOT_FOUND"}
+        reply = {**view.as_json(), "txHash": tx_hash, **wire.NOT_FOUND}
         found = self.state.transaction(tx_hash.lower())
         if found is None or not view.oldest.sequence <= found.ledger <= view.latest.sequence:
             return reply
         return {**reply, **wire.applied(found, self.state.ledger(found.ledger))}
 
     def _get_transactions(self, params: Json, view: wire.View) -> Json:
-        return listing.transactions(self.state, params, view)
+        method = "getTransactions"
+        missing = self.faults.take("missing_metadata", method)
+        return listing.transactions(
+            self.state,
+            params,
+            view,
+            most=self._page_limit(method, listing.MAX_LIMIT),
+            missing=None if missing is None else int(missing.params["ledger"]),
+        )
+
+    def _page_limit(self, method: str, most: int) -> int:
+        fault = self.faults.take("page_limit", method)
+        return most if fault is None else int(fault.params["limit"])
 
     def _get_events(self, params: Json, view: wire.View) -> Json:
-        query = events.parse(params)
+        query = events.parse(params, self._page_limit("getEvents", events.MAX_LIMIT))
         start, end = query.span(view.oldest.sequence, view.latest.sequence)
         with self.state.lock:
             applied = [item for item in self.state.applied if start <= item.ledger < end]

@@ -9,13 +9,22 @@ from typing import Any
 
 from stellar_sdk import xdr
 
-from provider.localnet.chain.errors import InvalidParams, InvalidRequest, RpcError
+from provider.localnet.chain.errors import CaptiveCoreError, InvalidParams, InvalidRequest, RpcError
 from provider.localnet.chain.model import Applied, Ledger
 
 MAX_KEYS = 200
 HASH_DIGITS = 64
 
 Json = dict[str, Any]
+
+NOT_FOUND: Json = {
+    "status": "NOT_FOUND",
+    "applicationOrder": 0,
+    "feeBump": False,
+    "ledger": 0,
+    "createdAt": "0",
+}
+"""What getTransaction says of a transaction that it does not know: Go's zero values, never left out."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,22 @@ def _ledger_key(text: object, index: int) -> xdr.LedgerKey:
 
 
 def ledger_keys(params: Json) -> dict[str, xdr.LedgerKey]:
-    """The keys of a request under the text they came as, which the reply repeats."""
+    """The keys of a request under the text they came as, which the reply repeats.
+
+    stellar-core refuses a key that comes twice ("Duplicate keys", QueryServer.cpp:344-349), and its RPC
+    passes on the status alone.
+    """
     texts = params.get("keys")
     if not isinstance(texts, list):
         raise InvalidParams("keys must be an array")
     if len(texts) > MAX_KEYS:
         raise InvalidParams(f"key count ({len(texts)}) exceeds maximum supported ({MAX_KEYS})")
-    return {text: _ledger_key(text, index) for index, text in enumerate(texts)}
+    keys = {text: _ledger_key(text, index) for index, text in enumerate(texts)}
+    if not texts:
+        raise CaptiveCoreError("no keys specified in request")
+    if len({key.to_xdr_bytes() for key in keys.values()}) < len(texts):
+        raise CaptiveCoreError("http request failed with non-200 status code (404)")
+    return keys
 
 
 def tx_hash(params: Json) -> str:

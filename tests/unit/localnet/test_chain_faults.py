@@ -86,6 +86,9 @@ def test_a_node_that_is_down_answers_nothing_useful(town: Town) -> None:
     with pytest.raises(ServerDown):
         town.rpc.call("getHealth")
     town.faults.clear("rpc_down")
+    town.faults.add("rpc_down", mode="http503", count=1)
+    with pytest.raises(ServerDown, match="HTTP 503"):
+        town.rpc.call("getHealth")
     town.faults.add("rpc_down", mode="reset", method="getTransaction")
     assert town.rpc.call("getNetwork")
     with pytest.raises(BrokenConnection):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, StrKey, scval, xdr
+from stellar_sdk import Keypair, StrKey, TextMemo, scval, xdr
 
 from provider.localnet.chain import events, horizon, keys
 from provider.localnet.chain.errors import InvalidParams, InvalidRequest, RpcError
@@ -49,7 +49,6 @@ def test_a_success_has_no_error_key(town: Town) -> None:
         ({"id": 1, "method": "getTransaction", "params": {"hash": "ab"}}, -32602),
         ({"id": 1, "method": "getTransaction", "params": {"hash": "z" * 64}}, -32602),
         ({"id": 1, "method": "sendTransaction", "params": None}, -32602),
-        ({"id": 1, "method": "simulateTransaction", "params": {"transaction": "A", "authMode": "x"}}, -32602),
     ],
 )
 def test_a_bad_request_is_an_error_object(town: Town, body: Any, code: int) -> None:
@@ -91,6 +90,27 @@ def test_a_wallet_keeps_its_balance_in_contract_data(town: Town) -> None:
 def test_keys_that_are_none_are_refused(town: Town, wanted: Any) -> None:
     with pytest.raises(InvalidParams):
         town.rpc.call("getLedgerEntries", {"keys": wanted})
+
+
+def test_entries_come_in_the_order_of_the_request(town: Town) -> None:
+    """Was red: they came in the order of the ledger."""
+    known = [keys.account_key(item.public_key) for item in (town.payer, town.merchant, town.facilitator)]
+    for wanted in (known, known[::-1]):
+        assert list(entries(town, *wanted)) == [key.to_xdr() for key in wanted]
+
+
+def test_a_key_that_comes_twice_fails_the_whole_request(town: Town) -> None:
+    """With a status in place of a reason. Was red: it was answered once."""
+    key = keys.account_key(town.payer.public_key)
+    with pytest.raises(RpcError, match=r"could not query captive core: .* \(404\)") as caught:
+        entries(town, key, key)
+    assert caught.value.code == -32603
+
+
+def test_no_keys_are_an_error(town: Town) -> None:
+    """Was red: they were an empty answer."""
+    with pytest.raises(RpcError, match="no keys specified in request"):
+        entries(town)
 
 
 def test_at_most_200_keys_are_looked_up(town: Town) -> None:
@@ -165,6 +185,20 @@ def test_the_end_ledger_is_exclusive(town: Town) -> None:
     assert len(find(town, [["**"]], endLedger=town.ledger + 1)["events"]) == 1
 
 
+@pytest.mark.parametrize("end", [1_000_000, 999_000, 1])
+def test_an_end_at_or_before_the_start_is_an_empty_range(town: Town, end: int) -> None:
+    """Was red: it was refused, though Stellar RPC does not look."""
+    found = find(town, [["**"]], endLedger=end)
+    assert found["events"] == []
+    assert int(found["cursor"].split("-")[0]) >> 32 == end - 1
+
+
+def test_a_topic_filter_has_four_segments_and_a_rest(town: Town) -> None:
+    """Was red: the rest was counted."""
+    town.pay()
+    assert len(find(town, [["*", "*", "*", "*", "**"]])["events"]) == 1
+
+
 @pytest.mark.parametrize("start", [999_999, 1_000_020])
 def test_a_start_outside_of_the_history_is_an_invalid_request(town: Town, start: int) -> None:
     with pytest.raises(InvalidRequest, match="must be within the ledger range: 1000000 - 1000019"):
@@ -176,7 +210,6 @@ def test_a_start_outside_of_the_history_is_an_invalid_request(town: Town, start:
     [
         {},
         {"startLedger": "1000000"},
-        {"startLedger": 1_000_000, "endLedger": 1_000_000},
         {"startLedger": 1_000_000, "pagination": {"limit": 10_001}},
         {"startLedger": 1_000_000, "pagination": {"cursor": "0004295053195350016-0000000000"}},
         {"pagination": {"cursor": "tomorrow"}},
@@ -205,8 +238,38 @@ def test_a_node_half_a_minute_behind_is_unhealthy(town: Town) -> None:
         town.rpc.call("getHealth")
 
 
-def test_recording_is_refused_with_authorisations_and_enforcing_needs_them(town: Town) -> None:
-    assert "error" in town.simulate(town.ready().to_xdr(), authMode="record")
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        ("x", "optional 'authMode' must be one of enforce,record,record_allow_nonroot when included"),
+        ("record", "cannot set authMode to 'record' with an auth footprint"),
+    ],
+)
+def test_a_wrong_auth_mode_is_an_error_in_the_reply(town: Town, mode: str, error: str) -> None:
+    """Was red: an unknown one was a JSON-RPC error."""
+    assert town.simulate(town.ready().to_xdr(), authMode=mode) == {"error": error, "latestLedger": 0}
+
+
+def test_a_memo_is_refused_where_addresses_authorise(town: Town) -> None:
+    """Was red: the memo was ignored."""
+    envelope = town.ready()
+    envelope.transaction.memo = TextMemo("order 7")
+    assert "uses memo" in town.simulate(envelope.to_xdr())["error"]
+
+
+def test_an_extension_is_simulated_with_the_footprint_that_it_came_with(town: Town) -> None:
+    """Was red: it was an unsupported operation."""
+    data = town.data(town.transfer())
+    data.resources.footprint = xdr.LedgerFootprint([keys.instance_key(town.state.config.token.contract)], [])
+    builder = town.builder().append_extend_footprint_ttl_op(10)
+    assert "must be provided" in town.simulate(builder.build().to_xdr())["error"]
+    reply = town.simulate(builder.set_soroban_data(data).build().to_xdr())
+    found = xdr.SorobanTransactionData.from_xdr(reply["transactionData"])
+    assert found.resources.footprint == data.resources.footprint
+    assert "results" not in reply
+
+
+def test_enforcing_needs_authorisations(town: Town) -> None:
     assert "Unauthorized" in town.simulate(town.transfer(), authMode="enforce")["error"]
 
 
