@@ -10,6 +10,7 @@ import click
 
 from provider.localnet.chain.model import ChainConfig
 from provider.localnet.chain.server import ChainServer
+from provider.localnet.chain.settings import LOWEST_TEMPORARY_TTL, MAX_ENTRY_TTL, TESTNET_TEMPORARY_TTL
 from provider.localnet.chain.state import CREDENTIALS, ChainState
 
 SHORTEST_LEDGER_SECONDS = 0.1
@@ -38,6 +39,13 @@ SHORTEST_LEDGER_SECONDS = 0.1
     type=click.Choice(CREDENTIALS),
     help="Credentials that a simulation records.",
 )
+@click.option(
+    "--min-temporary-ttl",
+    default=TESTNET_TEMPORARY_TTL,
+    show_default=True,
+    type=click.IntRange(LOWEST_TEMPORARY_TTL, MAX_ENTRY_TTL),
+    help="Ledgers that nonce entries live at least: 720 on testnet, 17280 on pubnet.",
+)
 @click.option("--fund", multiple=True, metavar="ACCOUNT=USDC", help="Create an account with that much USDC.")
 def command(
     host: str,
@@ -48,11 +56,16 @@ def command(
     start_ledger: int,
     data_dir: Path | None,
     credentials: str,
+    min_temporary_ttl: int,
     fund: tuple[str, ...],
 ) -> None:
     """Run a local Stellar chain with a funded USDC token."""
     config = ChainConfig(
-        start_ledger=start_ledger, ledger_seconds=ledger_seconds, manual=manual, credentials=credentials
+        start_ledger=start_ledger,
+        ledger_seconds=ledger_seconds,
+        manual=manual,
+        credentials=credentials,
+        min_temporary_ttl=min_temporary_ttl,
     )
     state = ChainState(config)
     for item in fund:

@@ -26,6 +26,7 @@ class Admin:
             "fault": self._fault,
             "clear": self._clear,
             "credentials": self._credentials,
+            "settings": self._settings,
         }
 
     def get(self, verb: str) -> Json:
@@ -91,6 +92,10 @@ class Admin:
     def _credentials(self, mode: str) -> Json:
         self.state.set_credentials(mode)
         return {"mode": mode}
+
+    def _settings(self, min_temporary_ttl: int) -> Json:
+        self.state.set_min_temporary_ttl(min_temporary_ttl)
+        return {"min_temporary_ttl": min_temporary_ttl}
 
 
 def _transfer(item: Transfer) -> Json:

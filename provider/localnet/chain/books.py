@@ -18,6 +18,11 @@ class Books:
     """Last ledger of the nonce entries, and of persistent entries that were extended."""
     written: dict[bytes, History[int]] = field(default_factory=dict)
     """Ledger in which a call wrote the entry, or wrote it back unchanged."""
+    min_temporary_ttl: History[int] = field(default_factory=History)
+    """The network setting, which an upgrade may change."""
+
+    def __post_init__(self) -> None:
+        self.min_temporary_ttl.put(self.config.start_ledger, self.config.min_temporary_ttl)
 
     def live(self, key: bytes, last: int, ledger: int) -> None:
         """Let an entry live until ledger `last`."""

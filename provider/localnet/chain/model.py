@@ -50,7 +50,7 @@ class Token:
 class ChainConfig:
     """What a chain is started with. `retention` and the TTL are in ledgers.
 
-    Raises ValueError for a TTL below the floor of stellar-core.
+    Raises ValueError for a TTL that stellar-core would not take.
     """
 
     passphrase: str = TESTNET_PASSPHRASE
@@ -65,9 +65,7 @@ class ChainConfig:
     token: Token = field(default_factory=Token)
 
     def __post_init__(self) -> None:
-        lowest, longest = settings.LOWEST_TEMPORARY_TTL, settings.MAX_ENTRY_TTL
-        if not lowest <= self.min_temporary_ttl <= longest:
-            raise ValueError(f"the minimum temporary TTL is a number from {lowest} to {longest}")
+        settings.checked_temporary_ttl(self.min_temporary_ttl)
 
 
 @dataclass(frozen=True)

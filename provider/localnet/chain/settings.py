@@ -5,13 +5,25 @@ from __future__ import annotations
 from stellar_sdk import xdr
 
 MAX_ENTRY_TTL = 3_110_400
-MIN_PERSISTENT_TTL = 2_073_600
+MIN_PERSISTENT_TTL = 120_960
 TESTNET_TEMPORARY_TTL = 720
-"""stellar-core soroban-settings/testnet_settings_upgrade.json:927-929; pubnet has 17 280."""
+"""stellar-core soroban-settings/testnet_settings_upgrade.json:927-929; pubnet has 17 280.
+
+The other numbers are those of testnet in September 2026, too.
+"""
 LOWEST_TEMPORARY_TTL = 16
 """stellar-core NetworkConfig.h:40."""
 
 _Id = xdr.ConfigSettingID
+
+
+def checked_temporary_ttl(ledgers: int) -> int:
+    """Give it back if stellar-core would take it. Raises ValueError."""
+    if not LOWEST_TEMPORARY_TTL <= ledgers <= MAX_ENTRY_TTL:
+        raise ValueError(
+            f"the minimum temporary TTL is a number from {LOWEST_TEMPORARY_TTL} to {MAX_ENTRY_TTL}"
+        )
+    return ledgers
 
 
 def entry(setting: xdr.ConfigSettingID, min_temporary_ttl: int) -> xdr.LedgerEntryData | None:
@@ -27,8 +39,8 @@ def _state_archival(min_temporary_ttl: int) -> xdr.StateArchivalSettings:
         max_entry_ttl=xdr.Uint32(MAX_ENTRY_TTL),
         min_temporary_ttl=xdr.Uint32(min_temporary_ttl),
         min_persistent_ttl=xdr.Uint32(MIN_PERSISTENT_TTL),
-        persistent_rent_rate_denominator=xdr.Int64(2_103),
-        temp_rent_rate_denominator=xdr.Int64(4_206),
+        persistent_rent_rate_denominator=xdr.Int64(1_215),
+        temp_rent_rate_denominator=xdr.Int64(2_430),
         max_entries_to_archive=xdr.Uint32(1_000),
         live_soroban_state_size_window_sample_size=xdr.Uint32(30),
         live_soroban_state_size_window_sample_period=xdr.Uint32(64),

@@ -15,7 +15,7 @@ from typing import TypeVar
 from stellar_sdk import StrKey, xdr
 from stellar_sdk.utils import sha256
 
-from provider.localnet.chain import admission
+from provider.localnet.chain import admission, settings
 from provider.localnet.chain.application import Application
 from provider.localnet.chain.books import Books
 from provider.localnet.chain.envelope import Envelope
@@ -81,6 +81,13 @@ class ChainState:
         if mode not in CREDENTIALS:
             raise ValueError(f"credentials must be one of {', '.join(CREDENTIALS)}")
         self.credentials = mode
+
+    def set_min_temporary_ttl(self, ledgers: int) -> None:
+        """Change the network setting, as an upgrade does; entries that exist keep their end."""
+        with self.lock:
+            self.tick()
+            settings.checked_temporary_ttl(ledgers)
+            self.books.min_temporary_ttl.put(self.latest.sequence, ledgers)
 
     def fund(
         self,

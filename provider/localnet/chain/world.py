@@ -28,7 +28,11 @@ class Snapshot:
     def __init__(self, books: Books, at: int, ledger: int) -> None:
         self._books, self.at, self.ledger = books, at, ledger
         self.token, self.passphrase = books.config.token, books.config.passphrase
-        self.min_temporary_ttl = books.config.min_temporary_ttl
+        self._setting = books.min_temporary_ttl.at(at) or (0, books.config.min_temporary_ttl)
+
+    @property
+    def min_temporary_ttl(self) -> int:
+        return self._setting[1]
 
     def account(self, address: str) -> Account | None:
         history = self._books.accounts.get(address)
@@ -59,8 +63,9 @@ class Snapshot:
         if key.trust_line is not None:
             return self._trustline_entry(keys.address_of_id(key.trust_line.account_id), key)
         if key.config_setting is not None:
-            data = settings.entry(key.config_setting.config_setting_id, self.min_temporary_ttl)
-            return Entry(data, self._books.config.start_ledger) if data else None
+            modified, ledgers = self._setting
+            data = settings.entry(key.config_setting.config_setting_id, ledgers)
+            return Entry(data, modified) if data else None
         return self._data_entry(key) if key.contract_data is not None else None
 
     def _balance(self, address: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import pytest
 from stellar_sdk import scval, xdr
 
 from provider.localnet.chain import keys, settings
+from provider.localnet.chain.admin import Admin
 from provider.localnet.chain.model import ChainConfig
 from tests.support.strangers import extend, extend_nonce, touch, touch_nonce
 from tests.unit.localnet.support import Town, manual_town
@@ -181,6 +182,20 @@ def test_the_lifetime_of_temporary_entries_is_a_setting_that_can_be_read() -> No
         assert setting.state_archival_settings.min_temporary_ttl.uint32 == expected
     key = used(town)
     assert numbers(town, key) == (town.ledger, town.ledger + 17_279)
+
+
+def test_the_setting_can_change_and_says_when_it_did(town: Town) -> None:
+    """Entries that exist keep their end."""
+    key = used(town)
+    before = numbers(town, key)
+    town.state.close()
+    Admin(town.state, town.faults).post("settings", {"min_temporary_ttl": 16})
+    found = entry(town, ARCHIVAL)
+    assert found is not None
+    assert found["lastModifiedLedgerSeq"] == town.ledger
+    assert numbers(town, key) == before
+    later = used(town)
+    assert numbers(town, later) == (town.ledger, town.ledger + 15)
 
 
 def test_a_lagging_node_shows_the_last_write_of_then(town: Town) -> None:

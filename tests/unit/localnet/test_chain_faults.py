@@ -213,6 +213,8 @@ def test_every_fault_can_be_added_listed_and_cleared(town: Town, name: str) -> N
         ("close", {"ledgers": 10**9}),
         ("close", {"ledger": 1}),
         ("credentials", {"mode": "v3"}),
+        ("settings", {"min_temporary_ttl": 15}),
+        ("settings", {"min_temporary_ttl": "720"}),
         ("fault", {}),
         ("fault", {"name": "nothing"}),
     ],
