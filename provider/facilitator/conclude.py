@@ -6,14 +6,12 @@ from provider.facilitator import outcome
 from provider.facilitator.attempts import Attempt, State
 from provider.facilitator.outcome import Outcome
 
-PROOF_LEDGERS = 17_279
-"""A nonce entry lives at least this long, so that long its absence is a proof (standard §10, 3)."""
-
 
 def conclude(attempts: list[Attempt], node: Node) -> Outcome:
-    """Decide by the nonce entry: whoever holds the payload may have submitted it as well.
+    """Decide by the nonce entry: any holder of the payload may have submitted it as well.
 
-    Once something was sent this is never a refusal, since a refusal means "not paid, final".
+    Its absence proves as much as the network's setting allows, and nothing before that was read. Once
+    something was sent this is never a refusal, since a refusal means "not paid, final".
     """
     last = next((attempt for attempt in reversed(attempts) if attempt.state != State.REJECTED), None)
     if last is None:
@@ -21,16 +19,19 @@ def conclude(attempts: list[Attempt], node: Node) -> Outcome:
     if last.state == State.SETTLED:
         return outcome.settled(last)
     try:
-        used, ledger = node.nonce_used(last.payer, last.nonce)
+        entry = node.nonce(last.payer, last.nonce)
     except (RpcError, KeyError) as error:
         return _pending(last, f"The chain does not answer now: {error}")
-    if used:
+    if entry.exists:
         return _pending(last, "The authorisation was used by a transaction that is not ours.")
-    if last.expiration_ledger < ledger <= attempts[0].first_ledger + PROOF_LEDGERS:
+    if entry.proves_unused(attempts[0].first_ledger, last.expiration_ledger):
         return outcome.failed(last, "The authorisation expired unused: this payment was not made.")
+    rest = "the authorisation is still valid."
+    if entry.ledger > last.expiration_ledger:
+        rest = "the authorisation has expired, and the chain does not prove that it was not used."
     if last.state == State.FAILED:
-        return outcome.failed(last, "The transaction failed on chain; the authorisation is still valid.")
-    return _pending(last, "The transaction was not included in time; the authorisation is still valid.")
+        return outcome.failed(last, f"The transaction failed on chain; {rest}")
+    return _pending(last, f"The transaction was not included in time; {rest}")
 
 
 def _nothing_sent(attempt: Attempt) -> Outcome:

@@ -138,7 +138,7 @@ class Settler:
 
     def _nonce_may_be_used(self, identity: PaymentIdentity) -> bool:
         try:
-            return self._desk.node.nonce_used(identity.payer, identity.nonce)[0]
+            return self._desk.node.nonce(identity.payer, identity.nonce).exists
         except (RpcError, KeyError):
             return True
 

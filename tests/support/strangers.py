@@ -1,8 +1,8 @@
-"""What anybody may do to an entry of somebody else for a small fee, without the owner's signature."""
+"""What any account may do for a small fee: submit signed payments, touch and extend entries of others."""
 
 from collections.abc import Callable
 
-from stellar_sdk import Account, Keypair, TransactionBuilder, xdr
+from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
 from provider.localnet.chain import keys, xdrout
 from provider.localnet.chain.faults import Faults
@@ -18,6 +18,15 @@ def touch_nonce(state: ChainState, payer: str, nonce: int) -> str:
 def extend_nonce(state: ChainState, payer: str, nonce: int, ledgers: int) -> str:
     """Let a nonce entry live for so many ledgers after the next one, which is closed."""
     return extend(state, [keys.nonce_key(payer, nonce)], ledgers)
+
+
+def land(state: ChainState, transaction: str) -> str:
+    """Submit the call of a signed payment, close the ledger, and return the hash."""
+    found = Rpc(state, Faults()).call("simulateTransaction", {"transaction": transaction})
+    data = xdr.SorobanTransactionData.from_xdr(found["transactionData"])
+    signed = TransactionEnvelope.from_xdr(transaction, state.config.passphrase)
+    call = signed.transaction.operations[0]
+    return _send(state, data, lambda builder: builder.append_operation(call))
 
 
 def touch(state: ChainState, *written: xdr.LedgerKey) -> str:
