@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stellar_sdk import xdr
 
-from provider.localnet.chain import extension, host, xdrout
+from provider.localnet.chain import changes, extension, host, xdrout
 from provider.localnet.chain.books import Books
 from provider.localnet.chain.errors import HostError
 from provider.localnet.chain.model import Applied, History, Pending, Transfer
@@ -50,18 +50,22 @@ class Application:
         except HostError as error:
             shown = xdrout.error_diagnostics(self._world.token.contract, error.text)
             return self._applied(xdrout.called(None, []), None, [], shown, error.text)
+        before = changes.seen(self._envelope.footprint.read_write, self._world)
         self._keep(effects)
         self._write_back()
         shown = xdrout.diagnostics(args, effects.events, effects.value)
         result = xdrout.called(effects.value, effects.events)
-        return self._applied(result, effects.value, effects.events, shown)
+        changed = changes.since(before, self._world)
+        return self._applied(result, effects.value, effects.events, shown, changed=changed)
 
     def _extend(self, longer: xdr.ExtendFootprintTTLOp) -> Applied:
         if self._fails:
             return self._applied(extension.FAILURE, None, [], [], "made to fail")
+        before = changes.seen(self._envelope.footprint.read_only, self._world)
         for key, last in extension.extended(longer, self._envelope.footprint, self._world).items():
             self._books.live(key, last, self._ledger)
-        return self._applied(extension.SUCCESS, xdrout.VOID, [], [])
+        changed = changes.since(before, self._world)
+        return self._applied(extension.SUCCESS, xdrout.VOID, [], [], changed=changed)
 
     def _keep(self, effects: host.Effects) -> None:
         for address, balance in effects.balances.items():
@@ -91,10 +95,11 @@ class Application:
         events: list[xdr.ContractEvent],
         shown: list[xdr.DiagnosticEvent],
         error: str = "",
+        changed: xdr.LedgerEntryChanges | None = None,
     ) -> Applied:
         successful = value is not None
         result = xdrout.outcome(self._envelope, operation, successful)
-        meta = xdrout.meta(value, events, shown)
+        meta = xdrout.meta(value, events, shown, changed)
         return Applied(
             self._envelope, self._ledger, self._order, successful, result, meta, events, shown, error
         )

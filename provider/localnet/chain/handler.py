@@ -20,7 +20,8 @@ from provider.localnet.chain.ca import TUNNEL_HOSTS
 from provider.localnet.chain.errors import BrokenConnection, ServerDown
 from provider.localnet.chain.rpc import Rpc
 
-MAX_BODY_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 512 * 1024
+"""The same as of a Stellar RPC (jsonrpc.go), whose bridge answers 500 to more."""
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         size = self.headers.get("Content-Length", "")
         if not size.isdecimal() or int(size) > MAX_BODY_BYTES:
             self.close_connection = True
-            return self._json(413, {"error": f"a body of at most {MAX_BODY_BYTES} bytes is needed"})
+            return self._send(500, b"http: request body too large\n", "text/plain; charset=utf-8")
         body, path = self.rfile.read(int(size)), urlsplit(self.path).path
         if path.startswith("/admin/"):
             return self._admin(path, body)

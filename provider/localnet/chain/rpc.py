@@ -23,6 +23,8 @@ from provider.localnet.chain.refusals import raise_refusal
 from provider.localnet.chain.state import ChainState
 
 UNHEALTHY_SECONDS = 30
+NO_EXTENSION = "AAAAAA=="
+"""Of an entry without a sponsor."""
 
 Json = dict[str, Any]
 
@@ -112,15 +114,8 @@ class Rpc:
                 f"latency ({int(age)}s) since last known ledger closed is too high (>{UNHEALTHY_SECONDS}s)"
             )
             raise RpcError(-32603, message)
-        # The close times are numbers here, unlike everywhere else.
-        return {
-            "status": "healthy",
-            "latestLedger": view.latest.sequence,
-            "latestLedgerCloseTime": int(view.latest.closed_at),
-            "oldestLedger": view.oldest.sequence,
-            "oldestLedgerCloseTime": int(view.oldest.closed_at),
-            "ledgerRetentionWindow": self.state.config.retention,
-        }
+        window = {"ledgerRetentionWindow": self.state.config.retention}
+        return {"status": "healthy", **view.as_json(), **window}
 
     def _get_network(self, params: Json, view: wire.View) -> Json:
         return {
@@ -143,6 +138,7 @@ class Rpc:
                     "key": text,
                     "xdr": entry.data.to_xdr(),
                     "lastModifiedLedgerSeq": entry.modified,
+                    "extXdr": NO_EXTENSION,
                 }
                 last = entry.live_until
                 entries.append(item if last is None else {**item, "liveUntilLedgerSeq": last})

@@ -44,7 +44,9 @@ class View:
 
 
 def applied(item: Applied, ledger: Ledger) -> Json:
-    contract_events = [[event.to_xdr() for event in item.events]] if item.successful else []
+    events: Json = {"transactionEventsXdr": []}
+    if item.successful:
+        events["contractEventsXdr"] = [[event.to_xdr() for event in item.events]]
     return {
         "status": "SUCCESS" if item.successful else "FAILED",
         "ledger": item.ledger,
@@ -55,7 +57,7 @@ def applied(item: Applied, ledger: Ledger) -> Json:
         "resultXdr": item.result.to_xdr(),
         "resultMetaXdr": item.meta.to_xdr(),
         "diagnosticEventsXdr": [event.to_xdr() for event in item.diagnostics],
-        "events": {"transactionEventsXdr": [], "contractEventsXdr": contract_events},
+        "events": events,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stellar_sdk import scval, xdr
 
@@ -13,11 +13,12 @@ from provider.localnet.chain.model import Account, History, Token
 
 @dataclass(frozen=True)
 class Entry:
-    """A ledger entry, the ledger of its last write and, for contract data, its last ledger."""
+    """A ledger entry and the ledger of its last write; for contract data its last ledger, and since when."""
 
     data: xdr.LedgerEntryData
     modified: int
     live_until: int | None = None
+    extended: int = 0
 
 
 class Snapshot:
@@ -44,7 +45,7 @@ class Snapshot:
 
     def has_nonce(self, address: str, nonce: int) -> bool:
         """Tell whether the nonce was consumed and its entry still lives."""
-        return self._lives(keys.nonce_key(address, nonce).to_xdr_bytes())
+        return self._temporary_entry(keys.nonce_key(address, nonce)) is not None
 
     def entry(self, key: xdr.LedgerKey) -> Entry | None:
         """The entry behind a key, if it lives: expired temporary data is not found.
@@ -54,8 +55,8 @@ class Snapshot:
         found, raw = self._entry(key), key.to_xdr_bytes()
         if found is None:
             return None
-        modified = max(found.modified, self._last(self._books.written, raw) or 0)
-        return Entry(found.data, modified, found.live_until)
+        _, written = self._last(self._books.written, raw) or (0, 0)
+        return replace(found, modified=max(found.modified, written))
 
     def _entry(self, key: xdr.LedgerKey) -> Entry | None:
         if key.account is not None:
@@ -96,12 +97,15 @@ class Snapshot:
         return self._balance_entry(key) if owner == self.token.contract else None
 
     def _temporary_entry(self, key: xdr.LedgerKey) -> Entry | None:
-        """A nonce entry: the only temporary data that this chain has."""
-        raw = key.to_xdr_bytes()
-        if not self._lives(raw):
+        """A nonce entry, the only temporary data that this chain has.
+
+        It lives up to and with its last ledger (stellar-core LedgerTypeUtils.cpp:18-22).
+        """
+        extended, last = self._last(self._books.live_until, key.to_xdr_bytes()) or (0, 0)
+        if last < self.ledger:
             return None
         void = xdr.SCVal(xdr.SCValType.SCV_VOID)
-        return Entry(keys.data_entry(key, void), 0, self._last(self._books.live_until, raw))
+        return Entry(keys.data_entry(key, void), 0, last, extended)
 
     def _instance_entry(self, owner: str, key: xdr.LedgerKey) -> Entry | None:
         account = self.account(owner)
@@ -111,7 +115,7 @@ class Snapshot:
             value = keys.wallet_instance(account)
         else:
             return None
-        return Entry(keys.data_entry(key, value), self._books.config.start_ledger, self._lasting(key))
+        return self._lasting(key, value, self._books.config.start_ledger)
 
     def _balance_entry(self, key: xdr.LedgerKey) -> Entry | None:
         """The balance of a C account. Those of G accounts are trustlines, so their key finds nothing."""
@@ -124,18 +128,14 @@ class Snapshot:
         if not owner.startswith("C") or owner not in self._books.balances:
             return None
         modified, balance = self._balance(owner)
-        return Entry(keys.data_entry(key, keys.balance_value(balance)), modified, self._lasting(key))
+        return self._lasting(key, keys.balance_value(balance), modified)
 
-    def _lasting(self, key: xdr.LedgerKey) -> int:
-        """Last ledger of a persistent entry: none ever runs out here."""
-        extended = self._last(self._books.live_until, key.to_xdr_bytes()) or 0
-        return max(extended, self.at + settings.MIN_PERSISTENT_TTL)
+    def _lasting(self, key: xdr.LedgerKey, value: xdr.SCVal, modified: int) -> Entry:
+        """A persistent entry: none ever runs out here."""
+        extended, last = self._last(self._books.live_until, key.to_xdr_bytes()) or (0, 0)
+        last = max(last, self.at + settings.MIN_PERSISTENT_TTL)
+        return Entry(keys.data_entry(key, value), modified, last, extended)
 
-    def _lives(self, key: bytes) -> bool:
-        """Live up to and with its last ledger (stellar-core LedgerTypeUtils.cpp:18-22)."""
-        last = self._last(self._books.live_until, key)
-        return last is not None and last >= self.ledger
-
-    def _last(self, table: dict[bytes, History[int]], key: bytes) -> int | None:
-        found = table[key].at(self.at) if key in table else None
-        return found[1] if found else None
+    def _last(self, table: dict[bytes, History[int]], key: bytes) -> tuple[int, int] | None:
+        """The last change of a number, as (ledger of the change, number)."""
+        return table[key].at(self.at) if key in table else None

@@ -89,13 +89,15 @@ def refusal(
 ) -> xdr.TransactionResult:
     """The result of a transaction that is not accepted; `inner` if the fee bump itself is fine.
 
+    It names the fee that would have been charged; none is.
     `operation` is the result of the operation that makes it txFAILED.
     """
     results = None if operation is None else [_inner(operation)]
+    charged = fee_charged(envelope)
     if envelope.bump is None or not inner:
-        return _result(0, xdr.TransactionResultResult(code, results=results))
+        return _result(charged, xdr.TransactionResultResult(code, results=results))
     pair = _pair(envelope, code, results)
-    return _result(0, xdr.TransactionResultResult(Code.txFEE_BUMP_INNER_FAILED, inner_result_pair=pair))
+    return _result(charged, xdr.TransactionResultResult(Code.txFEE_BUMP_INNER_FAILED, inner_result_pair=pair))
 
 
 def called(value: xdr.SCVal | None, events: list[xdr.ContractEvent]) -> xdr.OperationResultTr:
@@ -122,12 +124,16 @@ def outcome(envelope: Envelope, operation: xdr.OperationResultTr, successful: bo
 
 
 def meta(
-    value: xdr.SCVal | None, events: list[xdr.ContractEvent], shown: list[xdr.DiagnosticEvent]
+    value: xdr.SCVal | None,
+    events: list[xdr.ContractEvent],
+    shown: list[xdr.DiagnosticEvent],
+    changed: xdr.LedgerEntryChanges | None = None,
 ) -> xdr.TransactionMeta:
     """Meta version 4; a trapped transaction has no operations in it."""
     operations, soroban = [], None
     if value is not None:
-        operations = [xdr.OperationMetaV2(xdr.ExtensionPoint(0), xdr.LedgerEntryChanges([]), events)]
+        changed = changed or xdr.LedgerEntryChanges([])
+        operations = [xdr.OperationMetaV2(xdr.ExtensionPoint(0), changed, events)]
         soroban = xdr.SorobanTransactionMetaV2(xdr.SorobanTransactionMetaExt(0), value)
     body = xdr.TransactionMetaV4(
         ext=xdr.ExtensionPoint(0),
