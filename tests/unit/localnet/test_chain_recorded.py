@@ -1,4 +1,4 @@
-"""Replies of real Stellar RPC nodes (tests/fixtures): the chain answers in their shape, our clients read them.
+"""Replies of real Stellar RPC nodes (tests/fixtures): the chain answers in their shape, clients read them.
 
 Older nodes left out what newer ones send; what a test adds to a recorded shape says so.
 """
