@@ -34,12 +34,14 @@ def test_a_lost_send_reply_is_pending_with_the_hash_and_settled_when_asked_again
     assert slow.sent == [pending["transaction"]]
 
 
-def test_an_error_for_the_copy_does_not_hide_that_the_first_one_landed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ledgers", [1, 10])
+def test_the_answer_to_the_copy_does_not_hide_that_the_first_one_landed(tmp_path: Path, ledgers: int) -> None:
+    """It is TRY_AGAIN_LATER for ten ledgers, then an ERROR, since its sequence number is used."""
     with running_localnet(tmp_path, manual=True, poll_seconds=0.5) as net:
         net.chain.faults.add("drop_send_reply")
         answer = net.settling(net.payment())
         eventually(lambda: net.state.queue)
-        net.state.close()  # The copy comes now, and finds its sequence number used.
+        net.state.close(ledgers)  # The copy comes now.
         assert answer.result()["success"] is True
 
 

@@ -26,12 +26,16 @@ HEAVY = "getTransactions"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a fault does, the method it hits (None: every one), how often (None: until cleared)."""
+    """What a fault does, the method it hits (None: every one), how often (None: until cleared).
+
+    `only` are the methods that it can hit at all; empty means any.
+    """
 
     meaning: str
     method: str | None = "sendTransaction"
     count: int | None = 1
     params: Mapping[str, Any] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
 
 KINDS: dict[str, Kind] = {
@@ -65,14 +69,23 @@ KINDS: dict[str, Kind] = {
     "captive_core": Kind(
         "the error of a core that does not answer its RPC", method="getLedgerEntries", count=None
     ),
-    "page_limit": Kind("take no pages of more than `limit`", method=HEAVY, count=None, params={"limit": 100}),
+    "page_limit": Kind(
+        "take no pages of more than `limit`",
+        method=HEAVY,
+        count=None,
+        params={"limit": 100},
+        only=(HEAVY, "getEvents"),
+    ),
     "missing_metadata": Kind(
         "be without the metadata of `ledger`, or of the first one asked for",
         method=HEAVY,
         count=None,
         params={"ledger": 0},
+        only=(HEAVY,),
     ),
-    "hide_settings": Kind("leave network settings out", method="getLedgerEntries", count=None),
+    "hide_settings": Kind(
+        "leave network settings out", method="getLedgerEntries", count=None, only=("getLedgerEntries",)
+    ),
     "lose_events": Kind("answer getEvents without the events", method="getEvents", count=None),
 }
 MODES = ("http500", "http503", "http504", "reset", "timeout")
@@ -138,6 +151,9 @@ def _check(fault: Fault) -> None:
     """Refuse a switch that could never work, rather than let a test pass without its fault."""
     if fault.method is not None and fault.method not in METHODS:
         raise UnknownFault(f"no method {fault.method!r}; there are {', '.join(METHODS)}")
+    only = KINDS[fault.name].only
+    if only and fault.method not in only:
+        raise UnknownFault(f"{fault.name} is a fault of {', '.join(only)}")
     if fault.count is not None and (type(fault.count) is not int or fault.count < 1):
         raise UnknownFault("count must be a positive number, or null for no limit")
     for name, value in fault.params.items():

@@ -164,7 +164,7 @@ class ChainState:
     def _waiting(self, envelope: Envelope) -> str | None:
         """The answer to a transaction that was here before, or whose account has another one here.
 
-        stellar-core TransactionQueue.cpp, canAdd: in this order, and before anything is validated.
+        stellar-core TransactionQueue.cpp, canAdd: in this order, and before signatures are looked at.
         """
         if self.latest.sequence < self._banned.get(envelope.hash, 0):
             return "TRY_AGAIN_LATER"

@@ -187,6 +187,8 @@ def test_a_fault_for_another_method_does_not_act(town: Town) -> None:
         ("fail_next", {"count": True}),
         ("duplicate", {"accept": 1}),
         ("rpc_down", {"mode": "http404"}),
+        ("page_limit", {"method": "getHealth"}),
+        ("missing_metadata", {"method": None}),
     ],
 )
 def test_a_switch_that_could_never_work_is_refused(town: Town, name: str, given: dict[str, Any]) -> None:
