@@ -26,7 +26,7 @@ class Commands(click.Group):
 
 
 class LazyCommands(Commands):
-    """Finds subcommands among the modules of a package and tells errors in plain text."""
+    """Finds subcommands among the modules of a package and prints errors as plain text."""
 
     def __init__(self, *args: Any, package: str = "provider.cli", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -46,18 +46,18 @@ class LazyCommands(Commands):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what the user can mend is told without a traceback."""
+        """Run a command; errors that the user can mend are printed without a traceback."""
         try:
             return super().invoke(ctx)
         except (ConfigurationError, SettingsError) as error:
             click.echo(str(error), err=True)
             ctx.exit(WRONG_CONFIGURATION)
         except ProviderError as error:
-            raise click.ClickException(told(error)) from error
+            raise click.ClickException(describe(error)) from error
 
 
-def told(error: ProviderError) -> str:
-    """Say what went wrong to whoever runs the provider, with its cause where the message has none."""
+def describe(error: ProviderError) -> str:
+    """Return the message of an error for operators, with its cause where the message has none."""
     if not error.for_operators:
         return error.detail
     return f"{error.for_operators} ({error.__cause__})" if error.__cause__ else error.for_operators

@@ -27,7 +27,7 @@ class Since(click.ParamType[int]):
 
 
 def now_ms() -> int:
-    """Tell the time by this machine's clock."""
+    """Return the time of this machine's clock."""
     return int(datetime.now(UTC).timestamp() * 1000)
 
 

@@ -125,7 +125,7 @@ def balances_table(platform: Json, lines: list[Line], before: dict[str, int], af
 
 
 def check_balances(lines: list[Line], before: dict[str, int], after: dict[str, int]) -> None:
-    """Compare the chain with what the buyer was told. Raises DemoFailed."""
+    """Compare the chain with what the buyer was answered. Raises DemoFailed."""
     charged = sum(line.charged for line in lines)
     paid, earned = before["buyer"] - after["buyer"], after["payTo"] - before["payTo"]
     if not charged == paid == earned:

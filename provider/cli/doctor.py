@@ -37,8 +37,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def _show(findings: list[Finding]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for one in findings:
-        told = Text(one.seen, overflow="fold")
+        seen = Text(one.seen, overflow="fold")
         if one.advice:
-            told.append(f"\n→ {one.advice}", style=STYLES[one.level])
-        table.add_row(Text(one.level.value, style=STYLES[one.level]), Text(one.check, overflow="fold"), told)
+            seen.append(f"\n→ {one.advice}", style=STYLES[one.level])
+        table.add_row(Text(one.level.value, style=STYLES[one.level]), Text(one.check, overflow="fold"), seen)
     Console(highlight=False).print(table)

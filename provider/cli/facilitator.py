@@ -64,10 +64,10 @@ def command(
         return
     _check(config)
 
-    def tell(port: int) -> None:
+    def print_ready(port: int) -> None:
         click.echo(f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}")
 
-    serve(config, host, port, api_key=os.environ.get(API_KEY_ENV, ""), when_ready=tell)
+    serve(config, host, port, api_key=os.environ.get(API_KEY_ENV, ""), when_ready=print_ready)
 
 
 def _secret(file: Path | None, variable: str) -> str:

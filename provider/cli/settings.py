@@ -22,7 +22,7 @@ def command(markdown: bool) -> None:
         click.echo(as_markdown(), nl=False)
         return
     table = Table("Variable", "Now", "Default", "Meaning", box=None, pad_edge=False)
-    table.columns[0].no_wrap = True  # Whoever sets it needs it whole.
+    table.columns[0].no_wrap = True  # A name is copied as a whole.
     for column in table.columns:
         column.overflow = "fold"
     for one in fields(Settings):
@@ -68,7 +68,7 @@ def default(one: "Field[Any]") -> str:
 
 
 def now(one: "Field[Any]") -> str:
-    """Tell what the environment says, unless it may be secret."""
+    """Return the value in the environment, unless it may be secret."""
     value = os.environ.get(variable(one))
     if value and any(word in variable(one) for word in SECRET_WORDS):
         return "(set)"

@@ -32,8 +32,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
     lanes = read_stats(parts.store, services)
     stranded = read_stranded(parts.store, parts.registry)
     if as_json:
-        told = [_as_object(service, lanes[service.name], now) for service in services]
-        click.echo(json.dumps({"services": told, "stranded": sorted(stranded)}))
+        shown = [_as_object(service, lanes[service.name], now) for service in services]
+        click.echo(json.dumps({"services": shown, "stranded": sorted(stranded)}))
         return
     console = Console(highlight=False)
     console.print(_jobs(lanes))

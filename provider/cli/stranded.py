@@ -24,11 +24,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
     parts = operator(ctx)
     found, now = read_stranded(parts.store, parts.registry), parts.store.now_ms()
     if as_json:
-        told = {
+        shown = {
             name: {**one.jobs, "oldestSeconds": max(0, now - one.oldest_ms) // 1000}
             for name, one in found.items()
         }
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(shown))
         return
     if not found:
         click.echo("Every open job is of a service that is offered.")

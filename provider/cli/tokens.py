@@ -1,4 +1,4 @@
-"""`provider tokens`: who may run the jobs of remote services."""
+"""`provider tokens`: the tokens under which remote workers claim jobs."""
 
 import json
 import os
@@ -66,8 +66,8 @@ def _remote(names: list[str]) -> list[str]:
     services = load_registry(os.environ.get("PROVIDER_SERVICES") or "examples.services")
     remote = sorted(service.name for service in services if service.remote)
     if wrong := sorted(set(names) - set(remote)):
-        told = ", ".join(remote) or "none"
-        raise click.UsageError(f"no remote services: {', '.join(wrong)}; those for sale are: {told}")
+        known = ", ".join(remote) or "none"
+        raise click.UsageError(f"no remote services: {', '.join(wrong)}; those for sale are: {known}")
     if not names:
         raise click.UsageError("name at least one service")
     return sorted(set(names))

@@ -16,7 +16,7 @@ from provider.services.registry import load_registry
 from provider.settings import Settings
 
 QUIET = ["--without-gossip", "--without-mingle"]
-"""Workers have nothing to tell each other: all they share is the job store."""
+"""Workers need no messages of each other: all they share is the job store."""
 
 
 @click.command("worker")

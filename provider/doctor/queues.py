@@ -16,14 +16,14 @@ from provider.services import Service
 from provider.settings import Settings
 
 LATE_SWEEPS = 4
-"""Whatever waits for so many sweeps waits for somebody who does not come."""
+"""A job that waits for so many sweeps has no worker."""
 LOOK_AGAIN_SECONDS = 2.0
 MOST_LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job at the head of a queue that could be worked on, and what to say if nobody does."""
+    """A job at the head of a queue that could be worked on, and what to report if none is."""
 
     queue: str
     job_id: str
@@ -32,7 +32,7 @@ class Waiting:
 
 
 class Queues:
-    """Tells whether somebody works on what waits.
+    """Checks that what waits is worked on.
 
     A Redis broker does not tell who consumes a queue. What its jobs do tells more: one that could be started,
     settled or swept for long, and is still there unchanged at a second look, is taken by nobody.

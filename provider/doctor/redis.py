@@ -46,17 +46,17 @@ def refuse_unsafe_redis(client: "Redis") -> None:
 
 
 def refuse_eviction(connection: Any) -> None:
-    """Let nobody use a connection to a Redis that may evict claims: it is away until that is mended (C4).
+    """Refuse a connection to a Redis that may evict claims: it counts as away until that is mended (C4).
 
     The check at the start sees neither one that was away then nor one that comes back with other settings.
     Raises the ConnectionError of redis-py.
     """
     connection.send_command("INFO", "memory")
     try:
-        told = str(connection.read_response())
-    except ResponseError:  # Forbidden here: `provider doctor` tells.
+        info = str(connection.read_response())
+    except ResponseError:  # INFO is forbidden; `provider doctor` reports it.
         return
-    policy = told.partition("maxmemory_policy:")[2].split("\r")[0]
+    policy = info.partition("maxmemory_policy:")[2].split("\r")[0]
     if policy and policy != SAFE_POLICY:
         log.error(REDIS_EVICTS, policy=policy)
         raise RedisConnectionError(f"maxmemory-policy {policy}")
@@ -104,7 +104,7 @@ def _version(name: str, info: Mapping[str, Any]) -> Finding:
 
 
 def _eviction(name: str, info: Mapping[str, Any]) -> Finding:
-    """Each key is somebody's money; even `volatile-*` would drop payment identifiers early."""
+    """Each key stands for money; even `volatile-*` would drop payment identifiers early."""
     policy = str(info.get("maxmemory_policy", "unknown"))
     if policy == SAFE_POLICY:
         return ok(f"{name} eviction", policy)

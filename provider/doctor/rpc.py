@@ -28,6 +28,6 @@ def check_rpc(rpc: StellarRpc, network: str, now: float) -> Finding:
 
 
 def no_rpc() -> Finding:
-    """Without an RPC nobody can decide an uncertain payment."""
+    """Without an RPC an uncertain payment cannot be decided."""
     todo = "set STELLAR_RPC_URLS; until then uncertain payments stay undecided"
     return advise("rpc", "none is configured", todo)

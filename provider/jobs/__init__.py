@@ -1,1 +1,1 @@
-"""Jobs: the record of a paid call, how it moves, and who runs it."""
+"""Jobs: the record of a paid call, how it moves, and what runs it."""

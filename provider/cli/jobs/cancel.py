@@ -51,7 +51,9 @@ def command(
         click.echo(json.dumps({"service": service, "counts": counts}) if as_json else _sum(counts))
         ctx.exit(int(any(outcome not in DONE | {"left"} for outcome in counts)))
     results = {job_id: _cancel(parts, job_id, forfeit) for job_id in job_ids}
-    click.echo(json.dumps(results) if as_json else "\n".join(f"{i}: {told}" for i, told in results.items()))
+    click.echo(
+        json.dumps(results) if as_json else "\n".join(f"{i}: {result}" for i, result in results.items())
+    )
     ctx.exit(int(bool(set(results.values()) - DONE)))
 
 
@@ -72,12 +74,12 @@ def _question(
 
 def _cancel(parts: Platform, job_id: str, forfeit: bool) -> str:
     try:
-        return _told(parts.canceller.cancel(job_id, forfeit=forfeit))
+        return _result(parts.canceller.cancel(job_id, forfeit=forfeit))
     except (CancelRefused, JobNotFound) as refused:
         return f"{refused.code}: {refused.detail.replace('?forfeit=true', '--forfeit')}"
 
 
-def _told(job: Job) -> str:
+def _result(job: Job) -> str:
     return CANCELLED if job.status is Status.CANCELLED else STOPPING
 
 

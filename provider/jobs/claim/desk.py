@@ -180,7 +180,7 @@ class ClaimDesk:
     def _window(
         self, service: Service, checked: CheckedPayment, now: LedgerTime | None, read_at: float
     ) -> float:
-        """Tell how long work may still take (S2); what happened since the clock was read has gone off it."""
+        """Return how long work may still take (S2), less the time since the clock was read."""
         valid = math.inf
         if now is not None:
             valid = now.seconds_until(checked.expiration_ledger) - (time.monotonic() - read_at)
@@ -200,7 +200,7 @@ class ClaimDesk:
     def _record(
         self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
     ) -> Job:
-        """Take the claim key, then write the record; whoever comes second gets the first one's job.
+        """Take the claim key, then write the record; a concurrent call gets the job of the first.
 
         From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
         One that ran out is taken again, and then the claim, which the sweep may have given up (J7).
@@ -221,7 +221,7 @@ class ClaimDesk:
                 average_seconds = self._reserve(service, place, seconds=seconds)
 
     def _wake(self, service: Service, written: Written, average_seconds: float) -> Job:
-        """Wake who is next to act on a new job; whoever frees a slot looks into the lane by himself (Q6)."""
+        """Publish the wake-up of a new job; with no free slot, the worker that frees one takes it (Q6)."""
         job = written.job
         if job.status is Status.PENDING:
             self._dispatcher.settle(job.id)

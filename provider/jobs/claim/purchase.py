@@ -36,7 +36,7 @@ class Purchase:
 
     @classmethod
     def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "Purchase":
-        """Read who pays with what. Raises PaymentRejected for what cannot be identified."""
+        """Read the identity of a payment. Raises PaymentRejected for what cannot be identified."""
         identity = identify_payment(payload)
         digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
         return cls(service, payload, identity, digest, read_identifier(payload), proof)

@@ -19,7 +19,7 @@ UNREADABLE = "job_record_unreadable"
 _INTS = frozenset(
     {"version", "created_at_ms", "expires_at_ms", "deadline_ms", "started_at_ms", "finished_at_ms", "starts"}
     | {"interruptions", "retries", "place", "lease_until_ms", "work_until_ms", "not_before_ms"}
-    | {"settling_since_ms", "leased_at_ms", "moved_at_ms", "told_at_ms"}
+    | {"settling_since_ms", "leased_at_ms", "moved_at_ms", "reported_at_ms"}
 )
 
 

@@ -9,7 +9,7 @@ FRESH_LEDGERS = 2
 
 
 def needed_seconds(service: Service, margin_seconds: float, ledger_seconds: float) -> float:
-    """Tell how long a payment must be valid when it arrives: under on-success for the expected work too.
+    """Return how long a payment must be valid when it arrives: under on-success for the expected work too.
 
     One that was just signed with the whole `maxTimeoutSeconds` will do in any case.
     """
@@ -21,7 +21,7 @@ def needed_seconds(service: Service, margin_seconds: float, ledger_seconds: floa
 
 
 def window_seconds(service: Service, margin_seconds: float, valid_seconds: float = math.inf) -> float:
-    """Tell how long from now work may end; infinite where no payment waits for it (S2)."""
+    """Return how long from now work may end; infinite where no payment waits for it (S2)."""
     return service.charge.deadline_seconds(
         offered_seconds=service.max_timeout_seconds,
         margin_seconds=margin_seconds,
@@ -30,7 +30,7 @@ def window_seconds(service: Service, margin_seconds: float, valid_seconds: float
 
 
 def most_wait_seconds(service: Service, margin_seconds: float, window: float = math.inf) -> float:
-    """Tell how long a job may be expected to wait for its turn.
+    """Return how long a job may be expected to wait for its turn.
 
     What is not paid for yet must leave room for its whole budget, a payment in hand for the expected work.
     """

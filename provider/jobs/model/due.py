@@ -48,7 +48,7 @@ def is_delayed(job: Job, now: Now) -> bool:
 
 
 def may_settle(job: Job) -> bool:
-    """Tell whether a job waits for its one settlement: paid before the work, or after stored output."""
+    """Return whether a job waits for its one settlement: paid before the work, or after stored output."""
     if job.settling_since_ms is not None:
         return False
     if job.status is Status.PENDING:

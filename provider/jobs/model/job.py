@@ -78,11 +78,11 @@ class Job:
     """When the present attempt began."""
     moved_at_ms: int | None = None
     """When a remote worker's progress or checkpoint was last written; local ones keep that to themselves."""
-    told_at_ms: int | None = None
-    """When a remote worker told the progress that is written: another process may hold a later one back."""
+    reported_at_ms: int | None = None
+    """When a remote worker reported the stored progress: another process may hold a later one back."""
     not_before_ms: int | None = None
     output: str | None = None
-    """JSON text; withheld from everybody until the job succeeded (J14)."""
+    """JSON text; withheld until the job succeeded (J14)."""
     settling_since_ms: int | None = None
     settler: str | None = None
     payment: str | None = None
@@ -176,7 +176,7 @@ class Lease:
     """Time the handler has, from now."""
 
 
-LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "told_at_ms")
+LEASE = ("owner", "lease_until_ms", "work_until_ms", "leased_at_ms", "moved_at_ms", "reported_at_ms")
 """Fields of a job whose handler runs."""
 PAYMENT = ("payment", "settler", "settling_since_ms", "deadline_ms")
 TURN = ("place", "not_before_ms", "cancel")

@@ -24,7 +24,7 @@ def service_of(job_id: str) -> str:
 
 
 def belongs(job_id: str, service: str) -> bool:
-    """Tell whether a text is the id of a job of a service."""
+    """Return whether a text is the id of a job of a service."""
     try:
         return service_of(job_id) == service
     except ValueError:

@@ -74,7 +74,7 @@ class Canceller:
         return STOPPING if is_cancelled(job) else LEFT
 
     def _cancel(self, job_id: str, statuses: Collection[Status], forfeit: bool) -> tuple[Job, bool]:
-        """Cancel a job as long as it is in one of these statuses; tell also whether its place is free now."""
+        """Cancel a job as long as it is in one of these statuses; also returns whether a place got free."""
         freed = False
         while True:
             job = self._store.get(job_id)
@@ -94,12 +94,12 @@ class Canceller:
 
 
 def is_cancelled(job: Job) -> bool:
-    """Tell whether a job is cancelled, or about to be."""
+    """Return whether a job is cancelled, or about to be."""
     return job.status is Status.CANCELLED or (job.status is Status.RUNNING and job.cancel)
 
 
 def refuse(job: Job, *, forfeit: bool) -> CancelRefused | None:
-    """Tell why a job cannot be cancelled as it stands; None when it can."""
+    """Return why a job cannot be cancelled as it stands; None when it can."""
     if job.is_final:
         return JobFinished(jobStatus=job.status.value)
     if job.status is Status.PENDING:

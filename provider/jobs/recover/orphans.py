@@ -39,7 +39,7 @@ class Leftovers:
         return cleared
 
     def own(self, service: str, job_ids: Iterable[str]) -> list[str]:
-        """Give those that are ids of a service's jobs; nobody could look at what else stands in its lists."""
+        """Keep the ids of a service's jobs; anything else in its lists names no record."""
         found = list(job_ids)
         if foreign := [job_id for job_id in found if not belongs(job_id, service)]:
             self._store.strike(service, foreign)

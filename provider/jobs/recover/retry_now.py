@@ -30,7 +30,7 @@ class Nudge:
         self._lanes = Lanes(store)
 
     def retry(self, job_id: str) -> str:
-        """Do what the job waits for, and tell what that was. Raises NothingToRetry, JobNotFound."""
+        """Do what the job waits for, and return what that was. Raises NothingToRetry, JobNotFound."""
         job = self._store.get(job_id)
         if job.status is Status.PAYMENT_UNCERTAIN:
             return self._decide(job)
@@ -46,17 +46,17 @@ class Nudge:
             raise NothingToRetry(
                 f"No process offers {job.service!r}: put it into PROVIDER_SERVICES again, or cancel the job."
             )
-        told = "its lane was woken"
+        done = "its lane was woken"
         if job.not_before_ms is not None and self._lanes.ready(job):
-            told = "its pause was ended, and its lane woken"
+            done = "its pause was ended, and its lane woken"
         self._dispatcher.handle(job.id)
-        return told
+        return done
 
     def _decide(self, job: Job) -> str:
         if self._reconciler is None:
             raise NothingToRetry(f"Nothing can be done now: {NO_RPC}.")
         report = self._reconciler.run(job.id)
-        return _told(report.decisions[0])
+        return _decided(report.decisions[0])
 
 
 def why_not(job: Job) -> str:
@@ -72,6 +72,6 @@ def why_not(job: Job) -> str:
     return " ".join(filter(None, (f"The job is {job.status.value}, and that is final.", paid, again)))
 
 
-def _told(decision: Decision) -> str:
+def _decided(decision: Decision) -> str:
     recorded = "" if decision.recorded else ", nothing was recorded"
     return f"its payment was looked up on the chain: {decision.verdict.value} ({decision.reason}){recorded}"

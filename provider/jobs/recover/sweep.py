@@ -45,7 +45,7 @@ are behind, and more messages would only put them farther behind."""
 
 @dataclass(slots=True)
 class SweepReport:
-    """What a sweep did: actions by name, wake-ups sent to lanes, and jobs nobody offers to run."""
+    """What a sweep did: actions by name, wake-ups sent to lanes, and jobs of withdrawn services."""
 
     actions: Counter[str] = field(default_factory=Counter)
     woken: int = 0
@@ -61,7 +61,7 @@ class _NoWakeUps:
 
 
 Action = Callable[[Job, Service | None], None]
-"""What the sweep does to a job; its service is None while nobody offers it."""
+"""What the sweep does to a job; its service is None once it is withdrawn."""
 
 
 class Sweep:
@@ -203,14 +203,14 @@ class Sweep:
         """Leave a job alone to which no rule applies yet, such as one that changed since it was found due."""
 
     def _give_up_claims(self, service: Service | None, now: Now, report: SweepReport) -> None:
-        """Give up claims whose writer died before the record (J7); those of a service nobody offers wait."""
+        """Give up claims whose writer died before the record (J7); those of a withdrawn service wait."""
         if service is not None:
             until_ms = now.ms - int(self._settings.orphan_margin_seconds * 1000)
             given_up = self._leftovers.give_up(service, until_ms, self._settings.sweep_batch)
             report.actions += Counter(abandon=given_up)
 
     def _wake(self, name: str, service: Service | None, report: SweepReport) -> None:
-        """Send a wake-up for each free slot while jobs wait; count the jobs of a service nobody offers."""
+        """Send a wake-up for each free slot while jobs wait; count the jobs of withdrawn services."""
         waiting, busy = self._lanes.load(name)
         if service is None:
             if waiting:

@@ -1,4 +1,4 @@
-"""Wake-ups for remote services: their jobs are announced to whoever listens, and no message is sent (§11)."""
+"""Wake-ups for remote services: their jobs are announced to subscribers, and no message is sent (§11)."""
 
 from collections.abc import Container
 
@@ -16,7 +16,7 @@ NOT_ANNOUNCED = "job_not_announced"
 
 
 class AnnouncingDispatcher:
-    """Announces the jobs of remote services, whose queues nobody consumes; passes on all else."""
+    """Announces the jobs of remote services, which have no queues; passes on all others."""
 
     def __init__(self, store: JobStore, others: Dispatcher, remote: Container[str]) -> None:
         self._store = store
@@ -35,7 +35,7 @@ class AnnouncingDispatcher:
         self._others.settle(job_id)
 
     def _announce(self, job_id: str) -> None:
-        """Tell all web processes on the channel of the job's record; while it waits, it is told again."""
+        """Publish to all web processes on the channel of the job's record; repeated while the job waits."""
         try:
             announce(self._store, job_id)
         except StoreUnavailable:

@@ -1,4 +1,4 @@
-"""The gateway of remote workers: jobs for whoever asks, under the rules of local ones (§11).
+"""The gateway of remote workers: jobs are claimed over HTTP under the rules of local ones (§11).
 
 A local worker's supervisor keeps the clocks of its handler. Here they are in the record, and every call about
 a job looks at them: a worker that is over its budget or stalls, or whose job is to be cancelled, learns it at
@@ -142,8 +142,8 @@ class Gateway:
     def _renew(
         self, job_id: str, lease: str, seconds: float, said: Said | None, moved_at_ms: int | None
     ) -> tuple[int, bool] | None:
-        told = {"progress": said.progress, "told_at_ms": said.at_ms} if said else {}
-        return self._lanes.renew(job_id, lease, lease_seconds=seconds, moved_at_ms=moved_at_ms, **told)  # type: ignore[arg-type]
+        reported = {"progress": said.progress, "reported_at_ms": said.at_ms} if said else {}
+        return self._lanes.renew(job_id, lease, lease_seconds=seconds, moved_at_ms=moved_at_ms, **reported)  # type: ignore[arg-type]
 
     # Its end
 
@@ -201,7 +201,7 @@ class Gateway:
                 self._wake(held.service)
                 return Answer(False, End.CANCELLED) if held.job.cancel else Answer(True)
 
-    # Who holds what
+    # Leases
 
     def _held(self, worker: RemoteWorker, job_id: str, lease: str) -> Hold | Answer:
         """Read a job that a worker holds, ending it if its time is over; else the answer that he does not."""
@@ -224,6 +224,6 @@ class Gateway:
         return self._registry.get(name)
 
     def _wake(self, service: Service) -> None:
-        """Have somebody look into a lane that has a free slot now (Q6)."""
+        """Wake a lane that has a free slot now (Q6)."""
         for job_id in self._lanes.next(service.name, 1):
             self._dispatcher.handle(job_id)

@@ -22,13 +22,13 @@ class Answer:
     """Why not: `lost`, `timed_out`, `stalled`, `cancelled` or `output_invalid`."""
     detail: str | None = None
     cancel: bool = False
-    """Stop the program and tell that it failed; the lease is not prolonged any more (R7)."""
+    """The worker must stop its program and report a failure; the lease is not prolonged any more (R7)."""
     lease_seconds: float | None = None
     budget_seconds: float | None = None
 
     @classmethod
     def lost(cls) -> "Answer":
-        """Tell a worker that the job is no longer his."""
+        """Answer a worker that lost its lease."""
         return cls(False, End.LOST)
 
 
@@ -67,8 +67,8 @@ class Hold:
         return PROGRESS_SECONDS - self._since(self.job.moved_at_ms)
 
     def latest(self, kept: Said | None) -> Progress:
-        """Give the progress that was told last: what was kept back here, or what is written."""
-        if kept is None or kept.at_ms < (self.job.told_at_ms or 0):
+        """Return the latest progress: what was kept back here, or what is stored."""
+        if kept is None or kept.at_ms < (self.job.reported_at_ms or 0):
             return self.job.progress
         return kept.progress
 

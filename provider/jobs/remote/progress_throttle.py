@@ -14,7 +14,7 @@ Progress = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Progress, and when it was told by Redis' clock: other processes may hear of the same job."""
+    """Progress, and when it was reported by Redis' clock: another process may receive later progress."""
 
     progress: Progress
     at_ms: int
@@ -54,7 +54,7 @@ class LastWord:
                     self._keep_on(job_id, owner, said)
 
     def _keep_on(self, job_id: str, owner: str, said: Said) -> None:
-        """Try again later, unless something came after it: it may be the last that is told."""
+        """Try again later, unless later progress came: this may be the last report."""
         with self._changed:
             self._kept.setdefault(job_id, (time.monotonic() + PROGRESS_SECONDS, owner, said))
 

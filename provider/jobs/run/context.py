@@ -21,7 +21,7 @@ from provider.services.checkpoints import Checkpoints
 from provider.services.progress import PROGRESS_SECONDS, Progress
 
 Answers = SimpleQueue[Stored | None]
-"""The worker's answers to checkpoints, in order; None wakes whoever waits for one that will not come."""
+"""The worker's answers to checkpoints, in order; None ends the wait for one that will not come."""
 
 
 class JobContext:
@@ -56,10 +56,10 @@ class JobContext:
         self._check_process()
         with self._lock:
             self._progress = progress
-            self._tell_in_time()
+            self._send_in_time()
 
     def checkpoint(self, unit: str, cursor: Any = None) -> None:
-        """Have a checkpoint stored: it is when this returns, unless the handler was told to stop."""
+        """Have a checkpoint stored: it is when this returns, unless the handler has to stop."""
         self._check_process()
         with self._one_at_a_time:
             text = self._checkpoints.spell(unit, cursor)
@@ -73,11 +73,11 @@ class JobContext:
                 self._checkpoints.note(unit, text)
 
     def close(self) -> None:
-        """Tell the last progress, and hear the handler no more."""
+        """Send the last progress, and accept no further calls of the handler."""
         if os.getpid() != self._pid:
             return
         with self._lock:
-            self._tell_progress()
+            self._send_progress()
             self._outlet = None
             self._answers.put(None)
 
@@ -86,23 +86,23 @@ class JobContext:
         if os.getpid() != self._pid:
             raise NotThisProcess
 
-    def _tell_in_time(self) -> None:
-        """Tell the progress if it is time, else have a timer do it: there may be no further call."""
+    def _send_in_time(self) -> None:
+        """Send the progress if it is time, else start a timer: there may be no further call."""
         wait = self._progress_at - time.monotonic()
         if wait <= 0:
-            self._tell_progress()
+            self._send_progress()
         elif self._timer is None:
-            self._timer = threading.Timer(wait, self._tell_late)
+            self._timer = threading.Timer(wait, self._send_late)
             self._timer.daemon = True
             self._timer.start()
 
-    def _tell_late(self) -> None:
+    def _send_late(self) -> None:
         with self._lock, suppress(OSError):  # The worker may be gone, and this process with it soon.
             self._timer = None
             if self._progress is not None:
-                self._tell_in_time()
+                self._send_in_time()
 
-    def _tell_progress(self) -> None:
+    def _send_progress(self) -> None:
         if self._progress is not None:
             self._send(self._progress)
             self._progress = None

@@ -34,10 +34,10 @@ class Turns:
                 return lease
             if lease == "late":
                 self._expire(job_id)
-            elif lease == "full":  # Whoever frees a slot looks into the lane.
+            elif lease == "full":  # The worker that frees a slot reads the lane.
                 return None
         return None
 
     def _expire(self, job_id: str) -> None:
-        with suppress(JobNotFound, ValueError):  # Somebody else moved it first.
+        with suppress(JobNotFound, ValueError):  # It was moved concurrently.
             self._outcomes.expire(self._store.get(job_id))

@@ -1,4 +1,4 @@
-"""What a handler's process tells its worker: whole messages, each marked with the order it answers.
+"""Frames from a handler's process to its worker: whole messages, each with the number of its order.
 
 `Connection.recv` would wait for the rest of a message for as long as it takes, and it may never come: the
 handler was stopped, or one of its threads holds the interpreter while another is half way through a message.
@@ -19,7 +19,7 @@ _READ_BYTES = 1 << 20
 
 
 class Outlet:
-    """The handler's end. Whoever shares one between threads must lock it."""
+    """The handler's end. It is not thread-safe."""
 
     def __init__(self, connection: Connection, order: int) -> None:
         self._fd = connection.fileno()

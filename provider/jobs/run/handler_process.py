@@ -54,15 +54,15 @@ class HandlerProcess:
             return self._send(order)
 
     def stop(self) -> None:
-        """Tell the running handler to stop."""
-        self._tell("stop")
+        """Ask the running handler to stop."""
+        self._say("stop")
 
     def answer(self, stored: Stored) -> None:
-        """Tell the running handler what became of its checkpoint."""
-        self._tell(stored)
+        """Answer the running handler's checkpoint."""
+        self._say(stored)
 
     def has_died(self) -> bool:
-        """Tell whether the child is gone; a child of its own may keep the pipe open after it."""
+        """Return whether the child has exited; a child of its own may keep the pipe open."""
         return self._pid is not None and os.waitid(os.P_PID, self._pid, GONE) is not None
 
     def kill(self) -> None:
@@ -78,7 +78,7 @@ class HandlerProcess:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
-    def _tell(self, word: str | Stored) -> None:
+    def _say(self, word: str | Stored) -> None:
         if self._pipe is not None:
             with suppress(OSError):
                 self._pipe.send(word)

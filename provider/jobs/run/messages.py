@@ -1,4 +1,4 @@
-"""What a worker and the process of its handlers tell each other."""
+"""Messages between a worker and the process of its handlers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A checkpoint is stored, or refused for a reason that the handler is told."""
+    """A checkpoint is stored, or refused for a reason that is raised in the handler."""
 
     refusal: str = ""
 

@@ -63,7 +63,7 @@ class Runner:
         except ServiceNotFound:
             log.warning(STRANDED, service=service_name)
             return None
-        if service.remote:  # Somebody put a message there himself: remote workers claim for themselves.
+        if service.remote:  # A forged message: remote workers claim for themselves.
             return None
         lease = self._turns.take(service, secrets.token_hex(8))
         if lease is None:

@@ -76,7 +76,7 @@ class Supervisor:
                 watch.end = message
 
     def _checkpoint(self, message: Checkpoint, watch: "_Watch") -> None:
-        """Store a checkpoint, and tell the handler, which waits; while Redis is away it is tried again."""
+        """Store a checkpoint and answer the waiting handler; retried while Redis is away."""
         while watch.end is None:
             watch.moved_at = time.monotonic()
             try:

@@ -35,7 +35,7 @@ MOST_BACKOFF_SECONDS = 300.0
 
 
 class Outcomes:
-    """Each method is one move; it tells whether it was made, False meaning that the job changed before.
+    """Each method is one move; it returns whether it was made, False meaning that the job changed before.
 
     A running job whose cancel was asked for ends as cancelled, whatever was to become of it (R7).
     """
@@ -62,7 +62,7 @@ class Outcomes:
                 return self.interrupted(job, service, progress)
             case End.CANCELLED:
                 return self.cancel(job, progress)
-            case End.LOST:  # Whoever has the lease now decides; the sweep does if nobody has.
+            case End.LOST:  # The present lease holder decides, without one the sweep.
                 log.warning(DROPPED, job_id=job.id)
                 return True
 
@@ -138,7 +138,7 @@ class Outcomes:
         return self._requeue(job, {"starts": job.starts - 1}, HANDED_BACK, enter="lane", look="deadline")
 
     def _room_seconds(self, job: Job, service: Service) -> float:
-        """Tell how long another try may wait; 0 or less when it would not end in time (S2).
+        """Return how long another try may wait; 0 or less when it would not end in time (S2).
 
         It is taken to last as long as others do, unless it goes on from a checkpoint.
         """

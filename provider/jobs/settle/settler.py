@@ -149,7 +149,7 @@ class Settler:
         return False
 
     def record_uncertain(self, job_id: str, outcome: SettleOutcome) -> bool:
-        """Record that nobody knows whether a payment landed; the chain will tell (§10)."""
+        """Record that it is unknown whether a payment landed; the chain decides (§10)."""
         while job := self._undecided(job_id):
             if job.status is Status.PAYMENT_UNCERTAIN:
                 return False

@@ -14,7 +14,7 @@ from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
 
 WITHHELD = frozenset({"input", "payment", "output"})
-"""What can be large, and what nobody may see before it is paid (J14), is not even read."""
+"""Large fields, and the output that is withheld until it is paid (J14), are not read."""
 SHOWN = [f.name for f in fields(Job) if f.name not in WITHHELD and f.name != "id"]
 
 
@@ -49,7 +49,7 @@ def by_service(job_ids: Iterable[str]) -> Mapping[str, list[str]]:
 
 
 class Glances:
-    """Reads jobs for many threads over one connection: who comes first reads for all who came meanwhile."""
+    """Reads jobs for many threads over one connection: the first caller reads for all that came meanwhile."""
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class Glances:
         return ask.job or self._store.get(job_id)
 
     def _read(self) -> None:
-        """Answer all who have asked by now, this thread among them."""
+        """Read for all callers that wait by now, this thread among them."""
         asked = [self._asked.popleft() for _ in range(len(self._asked))]
         found: dict[str, Job] = {}
         failure = None

@@ -1,4 +1,4 @@
-"""Who used a payment first: the claim key, taken before the job is written (J2, J3)."""
+"""The first use of a payment: the claim key, taken before the job is written (J2, J3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ClaimKeys:
         self._store = store
 
     def find(self, digest: str) -> Claim | None:
-        """Read who used this payment."""
+        """Read the claim of a payment."""
         with reaching_redis():
             record: Mapping[str, str] = self._store.client.hgetall(keys.claim(digest))  # type: ignore[assignment]
         return _claim(record) if record else None

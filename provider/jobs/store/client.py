@@ -103,7 +103,7 @@ class Cluster:
 
 @contextmanager
 def reaching_cluster() -> Iterator[None]:
-    """Tell an unreachable cluster by the error of an unreachable server."""
+    """Raise the error of an unreachable server for an unreachable cluster."""
     try:
         yield
     except RedisClusterException as error:

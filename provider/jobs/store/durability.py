@@ -61,12 +61,12 @@ class Durability:
         if service not in self._always:
             try:
                 config = node.config_get("append*")
-            except ResponseError:  # Managed offers block CONFIG; WAITAOF will tell.
+            except ResponseError:  # Managed offers block CONFIG; WAITAOF shows it.
                 config = {}
             self._always[service] = fsyncs_always(config)
         return self._always[service]
 
 
 def fsyncs_always(config: Any) -> bool:
-    """Tell from a server's settings whether each reply means that the write is on disk."""
+    """Return by a server's settings whether each reply means that the write is on disk."""
     return bool(config.get("appendonly") == "yes" and config.get("appendfsync") == "always")

@@ -28,7 +28,7 @@ class Dossier:
     """Units of work that are complete (R5)."""
 
     def as_object(self, *, input_too: bool = False, output_too: bool = False) -> dict[str, Any]:
-        """Spell it as JSON; input, and the output once it is paid (J14), only for who asks for them."""
+        """Spell it as JSON; input, and the output once it is paid (J14), only on request."""
         job = self.job
         wire = dump_job(job)
         shown = wire.pop("output", None)

@@ -43,7 +43,7 @@ class JobStore:
             self.client.ping()
 
     def now_ms(self, service: str = "") -> int:
-        """Tell the time in ms, by the clock of the node that holds a service (C6), or what is common."""
+        """Return the time in ms, by the clock of the node that holds a service (C6), or what is common."""
         with reaching_redis():
             seconds, micros = node_of(self.client, keys.due(service) if service else keys.SERVICES).time()
         return int(seconds) * 1000 + int(micros) // 1000
@@ -121,14 +121,14 @@ class JobStore:
         return None if answer is None else int(answer)
 
     def ask_cancel(self, job: Job) -> int | None:
-        """Have the handler of a job stopped by whoever runs it (R7); None when he does not any more."""
+        """Have the handler of a job stopped by its lease holder (R7); None when the lease has changed."""
         answer = self.scripts("ask_cancel", [keys.job(job.id)], [job.owner])
         return None if answer is None else int(answer)
 
     # Settlement
 
     def begin_settlement(self, job: Job, settler: str, *, give_up_seconds: float) -> int | None:
-        """Take the one right to settle (S4); None when somebody has it or the job changed."""
+        """Take the one right to settle (S4); None when it is taken or the job changed."""
         answer = self.scripts(
             "begin_settlement",
             [keys.job(job.id), keys.due(job.service)],
@@ -156,7 +156,7 @@ class JobStore:
     def due(self, service: str, now_ms: int, *, limit: int) -> list[str]:
         """Give the ids of a service that must be looked at by now, longest due first.
 
-        A slot whose lease is over belongs to one of them, or to nobody: then it is named last.
+        A slot whose lease is over belongs to one of them, or to none: then it is named last.
         """
         with reaching_redis():
             pipe = node_of(self.client, keys.due(service)).pipeline(transaction=False)
@@ -166,7 +166,7 @@ class JobStore:
         return list(dict.fromkeys([*due, *slots]))
 
     def missing(self, job_ids: list[str]) -> list[str]:
-        """Tell which of several jobs of one service have no record."""
+        """Return which of several jobs of one service have no record."""
         if not job_ids:
             return []
         with reaching_redis():
@@ -237,7 +237,7 @@ class JobStore:
         return units, cursors
 
     def has_work(self, job_id: str) -> bool:
-        """Tell whether earlier attempts left checkpoints."""
+        """Return whether earlier attempts left checkpoints."""
         with reaching_redis():
             return bool(self.client.exists(keys.work(job_id)))
 

@@ -1,4 +1,4 @@
-"""The key space, written once. Nobody else spells a key.
+"""The key space, written once. No other module spells a key.
 
 | key | type | meaning |
 |---|---|---|

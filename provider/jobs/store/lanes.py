@@ -1,4 +1,4 @@
-"""Lanes: who may enter, who is next, and the leases under which jobs run (§6, R1)."""
+"""Lanes: admission, order, and the leases under which jobs run (§6, R1)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -71,11 +71,11 @@ class Lanes:
         return bool(self._scripts("vacate", [keys.reserved(service_name), of_job], [place, kept_until_ms]))
 
     def place(self, job: Job, service: Service) -> Place | None:
-        """Tell where a queued job stands in its lane (Q5); None when it does not stand there."""
+        """Return where a queued job stands in its lane (Q5); None when it does not stand there."""
         return self.places([job.id], service).get(job.id)
 
     def places(self, job_ids: Sequence[str], service: Service) -> dict[str, Place]:
-        """Tell where jobs of one service stand, in one round trip; who is not in the lane is left out."""
+        """Return where jobs of one service stand, in one round trip; others are left out."""
         with reaching_redis():
             pipe = node_of(self._client, keys.lane(service.name)).pipeline(transaction=False)
             pipe.zcard(keys.slots(service.name))
@@ -88,13 +88,13 @@ class Lanes:
         return {i: place_of(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
 
     def expected_seconds(self, service: Service) -> float:
-        """Tell how long a job of this service is taken to run: the average, within its budget (Q2)."""
+        """Return how long a job of this service is assumed to run: the average, within its budget (Q2)."""
         with reaching_redis():
             average = self._client.hget(keys.pace(service.name), "average_ms")
         seconds = float(average) / 1000 if average else service.seed_seconds
         return min(service.timeout_seconds, seconds)
 
-    # Whose turn it is
+    # Turns
 
     def lease(self, service: Service, job_id: str, owner: str, *, lease_seconds: float) -> Lease | str:
         """Lease one job: a Lease, or why not ('gone', 'full', 'late')."""
@@ -113,7 +113,7 @@ class Lanes:
 
     def renew(
         self, job_id: str, owner: str, *, lease_seconds: float,
-        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None, told_at_ms: int = 0,
+        progress: Mapping[str, Any] | None = None, moved_at_ms: int | None = None, reported_at_ms: int = 0,
     ) -> tuple[int, bool] | None:  # fmt: skip
         """Prolong a lease, by 0 seconds not at all: (new version, cancel asked for), or None when it is lost.
 
@@ -122,16 +122,16 @@ class Lanes:
         service = service_of(job_id)
         pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
         pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
-        pairs += ["told_at_ms", str(told_at_ms)] if told_at_ms else []
+        pairs += ["reported_at_ms", str(reported_at_ms)] if reported_at_ms else []
         answer = self._scripts(
             "renew",
             [keys.job(job_id), keys.slots(service), keys.due(service)],
-            [job_id, owner, int(lease_seconds * 1000), told_at_ms, *pairs],
+            [job_id, owner, int(lease_seconds * 1000), reported_at_ms, *pairs],
         )
         return None if answer is None else (int(answer[0]), bool(answer[1]))
 
     def look(self, job_id: str, owner: str) -> bool | None:
-        """Tell whether a cancel was asked for, or None when the lease is lost: `renew` without a write."""
+        """Return whether a cancel was asked for, or None when the lease is lost: `renew` without a write."""
         with reaching_redis():
             holder, cancel = self._client.hmget(keys.job(job_id), ["owner", "cancel"])
         return cancel == "1" if holder == owner else None

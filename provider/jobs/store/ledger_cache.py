@@ -12,7 +12,7 @@ class LedgerCache:
         self._client = store.client
 
     def get(self) -> str | None:
-        """Return the reading, "" while the RPC is away, or None when somebody has to ask it."""
+        """Return the reading, "" while the RPC is away, or None when it has to be asked."""
         with reaching_redis():
             text: str | None = self._client.get(keys.CLOCK)  # type: ignore[assignment]
         return text

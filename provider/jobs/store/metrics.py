@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 NOT_WRITTEN = "figures_not_written"
 IDLE_SECONDS = 60.0
-"""What nobody waits for is written this often."""
+"""Gathered figures are written this often."""
 
 Labels = tuple[str, ...]
 
@@ -125,7 +125,7 @@ class Figures:
 
 
 class Unhurried:
-    """Gathers what nobody waits for, and adds it with the next that matters, or after a while.
+    """Gathers figures, and writes them with the next move, or after a while.
 
     A write costs a sync of Redis' file, for which something that found nothing to do need not wait each time.
     """

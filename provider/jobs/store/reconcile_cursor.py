@@ -38,7 +38,7 @@ class Cursors:
         return jobs
 
     def _quotas(self, limit: int) -> dict[str, int]:
-        """Share the limit out: nobody gets more than he has, and what he leaves goes to the others."""
+        """Share the limit out: no service gets more than it has, and what it leaves goes to the others."""
         services = self._store.service_names()
         with reaching_redis():
             pipe = self._client.pipeline(transaction=False)

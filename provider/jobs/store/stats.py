@@ -42,7 +42,7 @@ class LaneStats:
 
 @dataclass(frozen=True, slots=True)
 class Stranded:
-    """Open jobs of a service that nobody offers (Q7)."""
+    """Open jobs of a service that is not offered (Q7)."""
 
     jobs: Mapping[Status, int]
     """Open jobs, by status; those that have none are left out."""

@@ -1,4 +1,4 @@
-"""Waiting for a job to change without polling: one Redis subscription a process serves all who wait."""
+"""Waiting for a job to change without polling: one Redis subscription a process serves all waiters."""
 
 import threading
 import time
@@ -22,11 +22,11 @@ SUBSCRIPTION_LOST = "events_subscription_lost"
 RECONNECT_SECONDS = 0.5
 SUBSCRIBE_SECONDS = 2.0
 QUIET_SECONDS = 15.0
-"""After so long without a message Redis is asked whether it is there, and has as long to answer: routers
+"""After so long without a message Redis is pinged, and has as long to answer: routers
 forget connections in which nothing happens, and tell neither end."""
 
 Listener = Callable[[str, str], None]
-"""Told a job id and the word published with it; two empty texts when anything may have changed."""
+"""Called with a job id and the word published with it; two empty texts when anything may have changed."""
 
 
 def announce(store: JobStore, job_id: str) -> None:
@@ -36,7 +36,7 @@ def announce(store: JobStore, job_id: str) -> None:
 
 
 class JobEvents:
-    """Wakes those who wait for a job when its record changes. Threads share it; forks must not."""
+    """Wakes the waiters of a job when its record changes. Threads share it; forks must not."""
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
@@ -78,7 +78,7 @@ class JobEvents:
                     del self._waiting[job_id]
 
     def listen(self, listener: Listener) -> None:
-        """Tell `listener` of every change of any job, in a thread that it must not hold up."""
+        """Call `listener` on every change of any job, in a thread that it must not hold up."""
         with self._lock:
             self._listeners.append(listener)
             self._start()
@@ -95,11 +95,11 @@ class JobEvents:
             except REDIS_ERRORS:
                 log.warning(SUBSCRIPTION_LOST)
             except Exception:
-                log.exception(SUBSCRIPTION_LOST)  # All who wait depend on this thread.
+                log.exception(SUBSCRIPTION_LOST)  # All waiters depend on this thread.
             time.sleep(RECONNECT_SECONDS)
 
     def _follow(self) -> None:
-        """Pass messages on until the connection breaks; whoever waits then reads its job once more."""
+        """Pass messages on until the connection breaks; each waiter then reads its job once more."""
         pubsub: Any = self._store.client.pubsub()  # type: ignore[no-untyped-call]
         try:
             pubsub.psubscribe(keys.EVENTS)
@@ -107,14 +107,14 @@ class JobEvents:
                 message = _next(pubsub)
                 if message["type"] == "psubscribe":
                     self._subscribed.set()
-                    self._tell("", "")
+                    self._publish("", "")
                 elif message["type"] == "pmessage":
-                    self._tell(keys.job_id_of(message["channel"]), message["data"])
+                    self._publish(keys.job_id_of(message["channel"]), message["data"])
         finally:
             with suppress(*REDIS_ERRORS):
                 pubsub.close()
 
-    def _tell(self, job_id: str, word: str) -> None:
+    def _publish(self, job_id: str, word: str) -> None:
         with self._lock:
             for waiting in [job_id] if job_id else list(self._waiting):
                 for woken in self._waiting.get(waiting, ()):

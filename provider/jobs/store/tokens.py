@@ -1,4 +1,4 @@
-"""The tokens of remote workers: who may claim jobs of which services (§11).
+"""The tokens of remote workers, and the services whose jobs each may claim (§11).
 
 A token is `name.secret`. Its secret has 256 random bits, so nobody guesses it from its SHA-256 however fast
 that is computed. A slow hash protects passwords that people choose, and would cost each request here a tenth
@@ -25,7 +25,7 @@ SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class RemoteWorker:
-    """Whom a token names, and what it may claim."""
+    """The worker that a token names, and what it may claim."""
 
     name: str
     services: tuple[str, ...]
@@ -59,7 +59,7 @@ class Tokens:
         return [_worker(name, json.loads(records[name])) for name in sorted(records)]
 
     def known(self, workers: Iterable[RemoteWorker]) -> set[RemoteWorker]:
-        """Tell whose tokens are still the ones they were."""
+        """Return the workers with unchanged tokens."""
         asked = {worker.name: worker for worker in workers}
         with reaching_redis():
             texts = self._client.hmget(keys.WORKERS, list(asked)) if asked else []
@@ -72,7 +72,7 @@ class Tokens:
             return bool(self._client.hdel(keys.WORKERS, name))
 
     def check(self, token: str) -> RemoteWorker:
-        """Tell whose token this is. Raises InvalidToken, whatever is wrong with it."""
+        """Return the worker of a token. Raises InvalidToken, whatever is wrong with it."""
         name, _, secret = token.partition(".")
         with reaching_redis():
             text = self._client.hget(keys.WORKERS, name) if NAME.fullmatch(name) else None

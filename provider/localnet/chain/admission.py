@@ -71,7 +71,7 @@ def _is_known(body: xdr.OperationBody) -> bool:
 
 
 def has_memo(envelope: Envelope) -> bool:
-    """Tell whether a call that addresses authorise has a memo or a muxed source.
+    """Return whether a call that addresses authorise has a memo or a muxed source.
 
     The authorisation would not cover them (TransactionQueue.cpp, validateSorobanMemo, which leaves fee bumps
     alone).

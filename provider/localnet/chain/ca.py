@@ -55,7 +55,7 @@ def _usable(files: Certificates) -> bool:
 
 
 def _create(files: Certificates) -> None:
-    """The CA key is dropped after its one signature, so nobody can make more certificates with it."""
+    """The CA key is dropped after its one signature, so no further certificates can be made with it."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca = _ca_certificate(ca_key)
     certificate = _server_certificate(key, ca, ca_key)

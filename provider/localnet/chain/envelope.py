@@ -127,7 +127,7 @@ class Envelope:
         return sha256(sha256(self.passphrase.encode()) + kind.to_xdr_bytes() + body)
 
     def inner_signatures_hold(self) -> xdr.TransactionResultCode | None:
-        """None when the source accounts of transaction and operations signed, and nobody else."""
+        """None when the source accounts of transaction and operations signed, and no other key."""
         accounts = {self.source}
         accounts |= {address_of(op.source_account) for op in self.tx.operations if op.source_account}
         return _check(accounts, self._inner.signatures, self.inner_hash)

@@ -1,4 +1,4 @@
-"""ExtendFootprintTTL: a longer life for entries, by anybody, without a write of the entries.
+"""ExtendFootprintTTL: a longer life for entries, by any account, without a write of the entries.
 
 stellar-core ExtendFootprintTTLOpFrame.cpp: the TTL entry alone is written (132-192), so that the ledger of
 the last write stays; the footprint names contract data only (doCheckValidForSoroban).

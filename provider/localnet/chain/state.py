@@ -178,7 +178,7 @@ class ChainState:
         return next((item for item in self.queue if item.envelope.hash == tx_hash), None)
 
     def forget(self, tx_hash: bytes) -> None:
-        """Lose a queued transaction, as networks do without telling anybody."""
+        """Lose a queued transaction, as networks do silently."""
         with self.lock:
             self.queue = [item for item in self.queue if item.envelope.hash != tx_hash]
 

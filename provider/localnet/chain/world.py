@@ -44,7 +44,7 @@ class Snapshot:
         return self._balance(address)[1]
 
     def has_nonce(self, address: str, nonce: int) -> bool:
-        """Tell whether the nonce was consumed and its entry still lives."""
+        """Return whether the nonce was consumed and its entry still lives."""
         return self._temporary_entry(keys.nonce_key(address, nonce)) is not None
 
     def entry(self, key: xdr.LedgerKey) -> Entry | None:

@@ -54,7 +54,7 @@ def watch(child: "subprocess.Popen[bytes]", parent: int) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(GRACE_SECONDS)
     signal_group(child.pid, signal.SIGKILL)
-    os._exit(1)  # Nobody reads the pipe to the parent any more, so an ordinary exit could block.
+    os._exit(1)  # The pipe to the parent has no reader any more, so an ordinary exit could block.
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:

@@ -1,4 +1,4 @@
-"""Honcho's manager with a planned end: whoever serves others stops after them."""
+"""Honcho's manager with a planned end: processes that serve others stop after them."""
 
 import multiprocessing
 import signal

@@ -128,7 +128,7 @@ class Plan:
         return self._url(self.ports.redis, "redis") + "/0"
 
     def describe(self, pids: dict[str, int]) -> dict[str, Any]:
-        """Tell scripts everything they need to drive the platform; holds secrets of this run."""
+        """Describe the platform for scripts that drive it; holds secrets of this run."""
         return {
             "web_url": self.web_url,
             "rpc_url": self.rpc_url,

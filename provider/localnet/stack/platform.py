@@ -1,4 +1,4 @@
-"""Start a local platform, tell when it is ready, and leave nothing behind."""
+"""Start a local platform, report when it is ready, and leave nothing behind."""
 
 import contextlib
 import fcntl

@@ -39,7 +39,7 @@ class Ports:
         return cls(**dict(zip((f.name for f in fields(cls)), ports, strict=True)))
 
     def check_free(self) -> None:
-        """Raise one ConfigurationError that names every port somebody else listens on."""
+        """Raise one ConfigurationError that names every port in use by another process."""
         taken = [(f.name, getattr(self, f.name)) for f in fields(self) if not is_free(getattr(self, f.name))]
         if taken:
             lines = [f"port {port} (for {name.replace('_', ' ')}) is taken" for name, port in taken]

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from provider import __version__
-from provider.cli._commands import told
+from provider.cli._commands import describe
 from provider.cli.main import LazyCommands, main
 from provider.errors import ConfigurationError, JobNotFound, RpcUnreachable, StoreUnavailable
 from provider.settings import SettingsError
@@ -49,13 +49,13 @@ def test_commands_of_a_group_are_found_as_those_of_the_whole() -> None:
 def test_operators_are_told_what_they_can_do_about_it() -> None:
     """Callers are told to send the call again; an error that is the same for both is told as it is."""
     away = StoreUnavailable()
-    assert told(away).startswith("Redis does not answer")
+    assert describe(away).startswith("Redis does not answer")
     away.__cause__ = ConnectionError("no route to host")
-    assert told(away).endswith("(no route to host)")
-    assert told(JobNotFound()) == JobNotFound().detail
+    assert describe(away).endswith("(no route to host)")
+    assert describe(JobNotFound()) == JobNotFound().detail
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_describe() -> None:
     """With the name of the program, so that a report may quote the line."""
     assert CliRunner().invoke(main, ["--version"]).output == f"provider {__version__}\n"
 

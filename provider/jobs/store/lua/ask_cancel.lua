@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Ask whoever runs a job's handler to stop it (R7). The version changes, so that no other end is recorded
--- by somebody who has not seen it.
+-- Ask the lease holder of a job to stop its handler (R7). The version changes, so that no other end is recorded
+-- by a process that has not seen it.
 --
 -- KEYS  1 job
 -- ARGV  1 owner of the lease

@@ -2,10 +2,10 @@
 -- Prolong a lease, while its owner still holds it (R1).
 --
 -- KEYS  1 job · 2 slots · 3 due
--- ARGV  1 job id · 2 owner · 3 lease (ms), 0 = as it is · 4 when the pairs were told (ms), 0 = in their order
---       5… field, value pairs (progress), left out when something later was told already
+-- ARGV  1 job id · 2 owner · 3 lease (ms), 0 = as it is · 4 when the pairs were reported (ms), 0 = in their order
+--       5… field, value pairs (progress), left out when something later is stored
 -- Returns {version, cancel asked for (1 or 0)}, or false when the lease is lost.
-local record = redis.call('HMGET', KEYS[1], 'owner', 'cancel', 'told_at_ms')
+local record = redis.call('HMGET', KEYS[1], 'owner', 'cancel', 'reported_at_ms')
 if record[1] ~= ARGV[2] then return false end
 if ARGV[3] ~= '0' then
   local time = redis.call('TIME')

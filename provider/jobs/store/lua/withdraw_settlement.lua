@@ -3,7 +3,7 @@
 --
 -- KEYS  1 job · 2 due
 -- ARGV  1 job id · 2 settler · 3 ms until the sweep looks again
--- Returns the new version, or false when the settlement is somebody else's or over.
+-- Returns the new version, or false when the settlement belongs to another settler or is over.
 local record = redis.call('HMGET', KEYS[1], 'settler', 'status')
 if record[1] ~= ARGV[2] or (record[2] ~= 'pending' and record[2] ~= 'running') then return false end
 local time = redis.call('TIME')
