@@ -12,13 +12,14 @@ from bench import servers
 from bench.report import table
 from bench.wakeup import queue_a_job
 from provider.jobs.store.jobs import JobStore
+from provider.web.streams.places import MOST_A_JOB
 
 CLIENTS = 1000
 STIRRED_PER_SECOND = 5
 MOST_MB, MOST_CONNECTIONS, MOST_MS = 60, 3, 50
 SHAPES = {
     "streams of as many jobs": ("stream", CLIENTS),
-    "streams of one job": ("stream", 1),
+    "streams of 20 jobs": ("stream", CLIENTS // MOST_A_JOB),
     "held answers": ("wait", CLIENTS),
 }
 

@@ -69,6 +69,14 @@ class BodyTooLarge(CallError):
     code = "body_too_large"
 
 
+class BodiesFull(CallError):
+    """Too many large bodies are on their way to this process; send the call again later."""
+
+    status = 503
+    code = "bodies_full"
+    retry_after_seconds = 5
+
+
 class ServiceNotFound(CallError):
     """No service of this name is for sale; GET /services lists them."""
 

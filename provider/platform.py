@@ -83,8 +83,12 @@ class Platform:
 
     @cached_property
     def client(self) -> "Redis":
-        timeout = self.settings.redis_timeout_seconds
-        return connect(self.settings.redis_url, timeout_seconds=timeout, guard=refuse_eviction)
+        return connect(
+            self.settings.redis_url,
+            timeout_seconds=self.settings.redis_timeout_seconds,
+            most_connections=self.settings.redis_connections,
+            guard=refuse_eviction,
+        )
 
     @cached_property
     def store(self) -> JobStore:

@@ -75,12 +75,12 @@ class Settings:
     durability_timeout_ms: int = _setting(3000, "Longest wait for Redis to confirm a write on disk (C7).")
     worker_stop_seconds: float = _setting(20.0, "Time a stopping worker gives its running jobs.")
     redis_timeout_seconds: float = _setting(1.5, "Longest wait for one Redis command (C5).")
+    redis_connections: int = _setting(50, "Most connections of one process to the job store.")
     explorer_url: str = _setting(
         "", "Page of a {transaction} on a block explorer, or none. Default: stellar.expert."
     )
     operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
-    web_threads: int = _setting(16, "Threads of one web process.")
     web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive at the web process.")
     web_streams: int = _setting(2000, "Most event streams and held answers of one web process.")
     web_processes: int = _setting(1, "Web processes behind one port.")

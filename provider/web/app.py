@@ -5,7 +5,6 @@ import logging
 
 from flask import Flask
 
-from provider.jobs.store.batch_reads import Glances
 from provider.platform import Platform
 from provider.web.http import cors, problems
 from provider.web.http.body import MAX_BODY_BYTES
@@ -14,13 +13,11 @@ from provider.web.resources import discovery, health, jobs, metrics, openapi, ru
 from provider.web.resources.discovery import discovery_document
 from provider.web.resources.metrics import metrics_registry
 from provider.web.resources.openapi import openapi_document
-from provider.web.streams import held
 from provider.web.streams.announcements import Announcements
-from provider.web.streams.hub import Hub
-from provider.web.streams.live import JobNews
-from provider.web.streams.waiting import WaitingRoom
+from provider.web.streams.live import JobViews
+from provider.web.streams.places import Places
 
-CONCERNS = (cors, metrics, held, problems)
+CONCERNS = (cors, metrics, problems)
 RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)
 
 
@@ -47,7 +44,6 @@ def _parts(platform: Platform) -> Parts:
         "discovery": discovery_document(listings.values()),
         "openapi": openapi_document(listings.values(), settings),
     }
-    hub = Hub(platform.events, most=settings.web_streams)
     return Parts(
         settings=settings,
         store=store,
@@ -56,11 +52,10 @@ def _parts(platform: Platform) -> Parts:
         canceller=platform.canceller,
         gateway=platform.gateway,
         tokens=platform.tokens,
-        room=WaitingRoom(platform.events, hub, store, settings.web_threads),
-        hub=hub,
+        events=platform.events,
+        places=Places(settings.web_streams),
         announcements=Announcements(platform.lanes, platform.tokens),
-        glances=Glances(store),
-        job_news=JobNews(store, platform.lanes, {service.name: service for service in registry}),
+        views=JobViews(store, platform.lanes, {service.name: service for service in registry}),
         listings=listings,
         documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},
         metrics=metrics_registry(store, registry),

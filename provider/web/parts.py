@@ -13,18 +13,17 @@ from provider.jobs.model.job import Job, Place
 from provider.jobs.model.status import Status
 from provider.jobs.recover.cancel import Canceller
 from provider.jobs.remote.gateway import Gateway
-from provider.jobs.store.batch_reads import Glances
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.subscription import JobEvents
 from provider.jobs.store.tokens import Tokens
 from provider.payments.models import PaymentRequirements
 from provider.services import Registry, Service
 from provider.settings import Settings
 from provider.web.http.challenge import Challenge, challenges
 from provider.web.streams.announcements import Announcements
-from provider.web.streams.hub import Hub
-from provider.web.streams.live import JobNews
-from provider.web.streams.waiting import WaitingRoom
+from provider.web.streams.live import JobViews
+from provider.web.streams.places import Places
 
 EXTENSION = "provider"
 
@@ -50,11 +49,10 @@ class Parts:
     canceller: Canceller
     gateway: Gateway
     tokens: Tokens
-    room: WaitingRoom
-    hub: Hub
+    events: JobEvents
+    places: Places
+    views: JobViews
     announcements: Announcements
-    glances: Glances
-    job_news: JobNews
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]
     """Discovery documents as JSON text, made at start."""

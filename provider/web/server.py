@@ -1,5 +1,6 @@
 """How gunicorn serves the web process: `gunicorn -c config/gunicorn.py provider.web.wsgi:app`."""
 
+import math
 import os
 import resource
 import tempfile
@@ -17,16 +18,16 @@ def allow_files(count: int) -> int:
     return count if soft == resource.RLIM_INFINITY else soft
 
 
-worker_class = "provider.web.patience.PatientWorker"
+worker_class = "provider.web.server_worker.Worker"
 workers = int(os.environ.get("WEB_PROCESSES", "1"))
-threads = int(os.environ.get("WEB_THREADS", "16"))
 # A platform that sets PORT routes to every interface; on a desk the service stays private.
 bind = f"0.0.0.0:{os.environ['PORT']}" if "PORT" in os.environ else "127.0.0.1:8000"
 backlog = 512
-# A stream or held answer has no thread, but a connection; half as many others find room beside them.
+# Half as many other connections find room beside streams and held answers.
 worker_connections = int(os.environ.get("WEB_STREAMS", "2000")) * 3 // 2 + 100
 worker_connections = min(worker_connections, allow_files(worker_connections + 300) - 300)
-keepalive = 5
+# The head of a request has as long, from the connection or the answer before it; then its body has the rest.
+keepalive = min(5, math.ceil(float(os.environ.get("WEB_READ_SECONDS", "20"))))
 # Calls are held for up to 25 s (H3); a platform sends SIGKILL 30 s after SIGTERM.
 graceful_timeout = 28
 timeout = 60

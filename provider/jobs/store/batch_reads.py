@@ -1,14 +1,12 @@
 """Looking at many jobs at once, without what is withheld: for event streams and held answers."""
 
-import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
-from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs.model.codec import readable
 from provider.jobs.model.job import Job
-from provider.jobs.model.job_id import service_of, split
+from provider.jobs.model.job_id import service_of
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
@@ -46,47 +44,3 @@ def by_service(job_ids: Iterable[str]) -> Mapping[str, list[str]]:
     for job_id in dict.fromkeys(job_ids):
         groups[service_of(job_id)].append(job_id)
     return groups
-
-
-class Glances:
-    """Reads jobs for many threads over one connection: the first caller reads for all that came meanwhile."""
-
-    def __init__(self, store: JobStore) -> None:
-        self._store = store
-        self._reading = threading.Lock()
-        self._asked: deque[_Ask] = deque()
-
-    def get(self, job_id: str) -> Job:
-        """Read one job, as `glance` does. Raises JobNotFound, StoreUnavailable."""
-        try:
-            split(job_id)
-        except ValueError:
-            raise JobNotFound from None
-        ask = _Ask(job_id)
-        self._asked.append(ask)
-        with self._reading:
-            if not ask.is_answered:
-                self._read()
-        if ask.failure is not None:
-            raise StoreUnavailable from ask.failure
-        return ask.job or self._store.get(job_id)
-
-    def _read(self) -> None:
-        """Read for all callers that wait by now, this thread among them."""
-        asked = [self._asked.popleft() for _ in range(len(self._asked))]
-        found: dict[str, Job] = {}
-        failure = None
-        try:
-            found = glance(self._store, [ask.job_id for ask in asked])
-        except StoreUnavailable as error:
-            failure = error
-        for ask in asked:
-            ask.job, ask.failure, ask.is_answered = found.get(ask.job_id), failure, True
-
-
-@dataclass(slots=True)
-class _Ask:
-    job_id: str
-    job: Job | None = None
-    failure: StoreUnavailable | None = None
-    is_answered: bool = False

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from redis import Redis
+from redis import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.commands.core import Script
@@ -26,20 +26,28 @@ REDIS_ERRORS = (RedisError, RedisClusterException)
 
 
 def connect(
-    url: str, *, timeout_seconds: float = 1.5, guard: Callable[[Any], None] | None = None, **options: Any
+    url: str,
+    *,
+    timeout_seconds: float = 1.5,
+    most_connections: int = 50,
+    guard: Callable[[Any], None] | None = None,
+    **options: Any,
 ) -> "Redis":
     """Make the store's client. One reconnect after a lost connection, none after a time-out (C5).
 
-    `guard` looks at each new connection, and raises a RedisError when it is not to be used.
+    A thread that finds all connections in use waits for one as long as for an answer. `guard` looks at each
+    new connection, and raises a RedisError when it is not to be used.
     """
     timeouts = {"socket_timeout": timeout_seconds, "socket_connect_timeout": timeout_seconds}
-    options = {"decode_responses": True, **timeouts, **options}
+    pool = {"max_connections": most_connections, "timeout": timeout_seconds}
+    options = {"decode_responses": True, **timeouts, **pool, **options}
     if CLUSTER_SCHEME in url:
+        options["connection_pool_class"] = BlockingConnectionPool
         return cast("Redis", Cluster(url, {"redis_connect_func": guard, **options}))
     if guard is not None:
         options["redis_connect_func"] = lambda connection: (connection.on_connect(), guard(connection))
     retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-    return Redis.from_url(url, retry=retry, **options)
+    return Redis.from_pool(BlockingConnectionPool.from_url(url, retry=retry, **options))
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Headers, bodies, answers and errors, as HTTP and x402 spell them."""
+"""What requests and answers have in common."""

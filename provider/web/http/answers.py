@@ -8,10 +8,9 @@ from flask import Response
 
 from provider.jobs.model.job import Job, Place
 from provider.jobs.model.status import ErrorCode, Status
-from provider.jobs.model.wire import dump_job
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.payments.schemas import receipt_response, settlement_response
-from provider.payments.wire import compact
+from provider.web.streams.live import View
 
 RUNNING_RETRY_SECONDS = 2
 UNCERTAIN_RETRY_SECONDS = 15
@@ -42,11 +41,11 @@ def cancel_status(job: Job) -> int:
     return HTTPStatus.OK if job.status is Status.CANCELLED else http_status(job)
 
 
-def job_answer(
-    job: Job, place: Place | None, public_url: str, status_of: Callable[[Job], int] = http_status
-) -> Response:
-    """Answer with the job object. Its output is in it once the job succeeded, never before (J14)."""
-    response = Response(compact(dump_job(job, place)), status_of(job), content_type="application/json")
+def job_answer(view: View, public_url: str, status_of: Callable[[Job], int] = http_status) -> Response:
+    """Answer with the job object."""
+    job, place = view.job, view.place
+    response = Response(view.text, status_of(job), content_type="application/json")
+    response.call_on_close(lambda: view)  # The view is shared for as long as its text is being sent.
     headers = response.headers
     headers["Cache-Control"] = "no-store"
     if not job.is_final:

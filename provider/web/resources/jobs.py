@@ -12,8 +12,8 @@ from provider.web.http.prefer import parse_prefer
 from provider.web.http.problems import own_error
 from provider.web.parts import parts
 from provider.web.resources.page import job_page, missing_page
-from provider.web.streams.held import held, looked_up
-from provider.web.streams.live import event_id, job_feed
+from provider.web.streams.held import held
+from provider.web.streams.live import JobFeed, event_id, view_of
 from provider.web.streams.stream import event_stream, last_event_id
 
 blueprint = Blueprint("jobs", __name__)
@@ -24,7 +24,7 @@ def show(job_id: str) -> Response:
     """Show the job, to people as a page; `Prefer: wait=N` holds the answer until it is final."""
     if wants_page():
         return page(job_id)
-    return looked_up(job_id, parse_prefer(request.headers.get("Prefer", "")))
+    return held(parts().views.get(job_id), parse_prefer(request.headers.get("Prefer", "")))
 
 
 def page(job_id: str) -> Response:
@@ -57,16 +57,17 @@ def vary(response: Response) -> Response:
 def cancel(job_id: str) -> Response:
     """Cancel the job, a paid one only with `?forfeit=true` (R7); `Prefer: wait=N` waits for its handler."""
     job = parts().canceller.cancel(job_id, forfeit=request.args.get("forfeit") == "true")
-    return held(job, parse_prefer(request.headers.get("Prefer", "")), status_of=cancel_status)
+    view = view_of(job, parts().place(job))
+    return held(view, parse_prefer(request.headers.get("Prefer", "")), status_of=cancel_status)
 
 
 @blueprint.get("/jobs/<job_id>/events")
 def events(job_id: str) -> Response:
     """Stream what happens to the job, until it is final; 204 tells a client that saw the end to stay away."""
-    job = parts().glances.get(job_id)
+    job = parts().views.get(job_id).job
     if job.is_final and last_event_id() == event_id(job, None):
         return Response(status=HTTPStatus.NO_CONTENT, headers={"Cache-Control": "no-store"})
-    return event_stream(parts().hub, parts().job_news, job_feed(job_id, last_event_id()))
+    return event_stream(parts().places, parts().events, JobFeed(parts().views, job_id, last_event_id()))
 
 
 @blueprint.get("/jobs/<job_id>/output")

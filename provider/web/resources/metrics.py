@@ -23,8 +23,8 @@ from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Count, Durations, Family, Figures, Timing
 from provider.jobs.store.stats import LaneStats, Stranded, read_stats, read_stranded
 from provider.services import Registry, Service
-from provider.web.guests import WAITING_CLIENTS
 from provider.web.parts import parts
+from provider.web.streams.places import WAITING_CLIENTS
 
 blueprint = Blueprint("metrics", __name__)
 

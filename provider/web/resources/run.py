@@ -11,6 +11,7 @@ from provider.web.http.body import read_input
 from provider.web.http.prefer import parse_prefer
 from provider.web.parts import Listing, parts
 from provider.web.streams.held import held
+from provider.web.streams.live import view_of
 
 blueprint = Blueprint("run", __name__)
 
@@ -34,7 +35,8 @@ def paid(listing: Listing, header: str) -> Response:
     payload = decode_payment_signature(header)
     value = partial(read_input, request, listing.service)
     job = parts().desk.call(listing.service, value, payload, request.headers.get(PAYER_PROOF))
-    return held(job, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
+    view = view_of(job, parts().place(job))
+    return held(view, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
 
 
 @blueprint.errorhandler(PaymentRejected)

@@ -12,7 +12,7 @@ from provider.payments.wire import compact
 from provider.web.http.body import read_json
 from provider.web.parts import parts
 from provider.web.resources import worker_schemas as schemas
-from provider.web.streams.announcements import worker_feed
+from provider.web.streams.announcements import WorkerFeed
 from provider.web.streams.stream import event_stream
 
 blueprint = Blueprint("worker", __name__, url_prefix="/worker")
@@ -50,7 +50,8 @@ def events() -> Response:
     """Announce jobs that wait, as server-sent events; `?services=a,b` names fewer than the token allows."""
     names = [name for name in request.args.get("services", "").split(",") if name]
     services = [service.name for service in parts().gateway.wanted(g.worker, names)]
-    return event_stream(parts().hub, parts().announcements, worker_feed(g.worker, services))
+    feed = WorkerFeed(parts().announcements, g.worker, services)
+    return event_stream(parts().places, parts().events, feed)
 
 
 @blueprint.post("/jobs/<job_id>/renew")

@@ -1,64 +1,62 @@
 """Answers that are held until their job has moved on (standard H3)."""
 
+import time
 from collections.abc import Callable
 
-from flask import Flask, Response, g
+from flask import Response
 
+from provider.errors import StoreUnavailable
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
+from provider.jobs.store.subscription import Waiter
 from provider.web.http.answers import http_status, job_answer
 from provider.web.http.prefer import Preference
 from provider.web.parts import parts
-from provider.web.streams.stream import held_answer, may_park
-from provider.web.streams.waiting import Due
-
-
-def init_app(app: Flask) -> None:
-    """Register the hook; call it after the one that starts the clock."""
-    app.before_request(answer_what_is_due)
+from provider.web.streams.live import View
+from provider.web.streams.stream import AGAIN_SECONDS, NEVER
 
 
 def held(
-    job: Job,
+    view: View,
     preference: Preference,
     *,
     is_call: bool = False,
     status_of: Callable[[Job], int] = http_status,
 ) -> Response:
-    """Answer with the job, after the wait that was asked for or that is usual."""
+    """Answer with the job, after the wait that was asked for or that is usual.
+
+    A process that holds as many clients as it may answers at once, and does not say that it waited.
+    """
     limit = parts().settings.request_wait_seconds
     seconds = preference.hold_seconds(default=limit if is_call else 0, limit=limit)
     usual = is_call and not preference.is_given
-    done = payment_known if usual and job.charge.pays_first else is_final
+    done = payment_known if usual and view.job.charge.pays_first else is_final
     applied = preference.applied(limit) if preference.is_given else ""
-    due = Due(job.id, applied, g.started, status_of)
-    job, waited = parts().room.wait(job, done, seconds, due)
-    return _answer(job, applied if waited else "", status_of)
-
-
-def looked_up(job_id: str, preference: Preference) -> Response:
-    """Answer a look-up. Of a job that is waited for no more is read than whether it is final."""
-    if may_park() and preference.wait_seconds:
-        job = parts().glances.get(job_id)
-        if not job.is_final:
-            return held(job, preference)
-    return held(parts().store.get(job_id), preference)
-
-
-def answer_what_is_due() -> Response | None:
-    """Answer a request that left its thread and comes back, as of now; let every other pass."""
-    due: Due | None = held_answer()
-    if due is None:
-        return None
-    g.started = due.started
-    return _answer(parts().store.get(due.job_id), due.applied, due.status_of)
-
-
-def _answer(job: Job, applied: str, status_of: Callable[[Job], int]) -> Response:
-    response = job_answer(job, parts().place(job), parts().public_url, status_of)
+    if seconds > 0 and not done(view.job):
+        if parts().places.is_full():
+            applied = ""
+        else:
+            view = _wait(view, done, seconds)
+    response = job_answer(view, parts().public_url, status_of)
     if applied:
         response.headers["Preference-Applied"] = applied
     return response
+
+
+def _wait(view: View, done: Callable[[Job], bool], seconds: float) -> View:
+    """Return the job once it is `done`, or as it is after `seconds` or when the process stops."""
+    ends_at = time.monotonic() + seconds
+    with parts().places.taken(), parts().events.waking(Waiter(view.job.id)) as waiter:
+        while True:
+            pause = NEVER
+            try:
+                view = parts().views.get(view.job.id)
+            except StoreUnavailable:
+                pause = AGAIN_SECONDS
+            left = ends_at - time.monotonic()
+            if left <= 0 or waiter.is_stopped or done(view.job):
+                return view
+            waiter.wait(min(left, pause))
 
 
 def is_final(job: Job) -> bool:
@@ -66,5 +64,5 @@ def is_final(job: Job) -> bool:
 
 
 def payment_known(job: Job) -> bool:
-    """Tell whether an upfront payment is decided: its answer carries the receipt, the work comes later."""
+    """Check whether an upfront payment is decided: its answer carries the receipt, the work comes later."""
     return job.status is not Status.PENDING

@@ -1,66 +1,44 @@
-"""What those who follow a job are told: the job object whenever it shows something new (J5, J14)."""
+"""Jobs as their buyers see them: read for many at once, encoded once for all (J5, J14)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
+from provider.errors import JobNotFound
 from provider.jobs.model.job import Job, Place
-from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
-from provider.jobs.store.batch_reads import by_service, glance
+from provider.jobs.store.batch_reads import glance
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.subscription import Waiter
 from provider.payments.wire import compact
 from provider.services import Service
-from provider.web.streams.stream import NEVER, Feed, News, frame
+from provider.web.streams.shared_reads import SharedReads
+from provider.web.streams.stream import NEVER, News, frame
 
 PLACE_SECONDS = 2.0
-"""A position changes whenever another job of the lane does; its followers hear of it so often at most."""
+"""A position changes whenever another job of the lane does; a stream shows it so often at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A job object as it was sent, and the parts that name the next event."""
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class View:
+    """A job, and the job object as it is sent."""
 
-    id: str
-    status: Status
-    progress: object
-    text: bytes
+    job: Job
+    """Without its output, unless it was read for one answer alone."""
+    place: Place | None
+    text: bytes = field(repr=False)
 
-
-@dataclass(eq=False, slots=True)
-class JobFeed(Feed):
-    """The events of one job."""
-
-    job_id: str = ""
-    last_id: str = ""
-    """What the client saw before it came back."""
-    shown: Shown | None = None
-
-    def pause_seconds(self, topic: str, word: str) -> float:
-        if not topic or topic == self.job_id:
-            return 0.0
-        return PLACE_SECONDS if self.shown and self.shown.status is Status.QUEUED else NEVER
-
-    def news(self, now: Shown) -> bytes:
-        """Tell what is new since the last time, and remember it."""
-        before, self.shown = self.shown, now
-        if now.id == self.last_id if before is None else now.text == before.text:
-            return b""
-        return frame(_event(before, now), now.text, now.id)
+    @property
+    def id(self) -> str:
+        return event_id(self.job, self.place)
 
 
-def _event(before: Shown | None, now: Shown) -> str:
-    if before is None or before.status is not now.status:
-        return "status"
-    return "progress" if before.progress != now.progress else "position"
-
-
-def job_feed(job_id: str, last_id: str) -> JobFeed:
-    """Follow a job, and its lane for its position."""
-    topics = frozenset({job_id, service_of(job_id)})
-    return JobFeed(topics, job_id=job_id, last_id=last_id)
+def view_of(job: Job, place: Place | None) -> View:
+    """Encode a job as it was read whole. Its output is in the text once it succeeded, never before (J14)."""
+    return View(job, place, compact(dump_job(job, place)))
 
 
 def event_id(job: Job, place: Place | None) -> str:
@@ -68,36 +46,48 @@ def event_id(job: Job, place: Place | None) -> str:
     return f"{job.version}.{place.position}" if place else str(job.version)
 
 
-class JobNews:
-    """Reads the jobs of many feeds at once: one round trip a service, one more for positions."""
+class JobViews:
+    """Reads jobs for all who look at the same time: two round trips, and one more for each output.
+
+    A view lives as long as an answer or a stream uses it, and is shared meanwhile: a large output is in
+    memory once, however many clients take it however slowly.
+    """
 
     def __init__(self, store: JobStore, lanes: Lanes, services: Mapping[str, Service]) -> None:
         self._store = store
         self._lanes = lanes
         self._services = services
+        self._reads = SharedReads(self._read)
+        self._shared: WeakValueDictionary[str, View] = WeakValueDictionary()
 
-    def news(self, feeds: Sequence[JobFeed]) -> list[News]:
-        """Give each feed what its client has not seen; the stream ends with the final status."""
-        shown = self._shown(feed.job_id for feed in feeds)
-        return [self._of(feed, shown.get(feed.job_id)) for feed in feeds]
+    def get(self, job_id: str) -> View:
+        """Show a job. Raises JobNotFound, RecordUnreadable, StoreUnavailable."""
+        try:
+            service_of(job_id)
+        except ValueError:
+            raise JobNotFound from None
+        return self._reads.get(job_id) or view_of(self._store.get(job_id), None)
 
-    def _of(self, feed: JobFeed, now: Shown | None) -> News:
-        if now is None:
-            return News(ends=True)
-        return News(feed.news(now), now.status.is_final)
-
-    def _shown(self, job_ids: Iterable[str]) -> dict[str, Shown]:
-        jobs = self._whole(glance(self._store, job_ids))
+    def _read(self, job_ids: Sequence[str]) -> Mapping[str, View]:
+        jobs = glance(self._store, job_ids)
         places = self._places(jobs.values())
-        return {job_id: _show(job, places.get(job_id)) for job_id, job in jobs.items()}
+        views = (self._view(job, places.get(job.id)) for job in jobs.values())
+        return {view.job.id: view for view in views if view is not None}
 
-    def _whole(self, jobs: dict[str, Job]) -> dict[str, Job]:
-        """Add the output to those that succeeded, and to no others (J14)."""
-        done = [job_id for job_id, job in jobs.items() if job.status is Status.SUCCEEDED]
-        whole = {i: job for i, job in jobs.items() if job.status is not Status.SUCCEEDED}
-        for ids in by_service(done).values():
-            whole |= {job.id: job for job in self._store.get_many(ids)}
-        return whole
+    def _view(self, job: Job, place: Place | None) -> View | None:
+        known = self._shared.get(job.id)
+        if known is not None and known.place is place is None and known.job.version == job.version:
+            return known
+        whole = job
+        if job.status is Status.SUCCEEDED:  # Of no other job the output is even read (J14).
+            if not (found := self._store.get_many([job.id])):
+                return None
+            whole = found[0]
+        view = View(job, place, compact(dump_job(whole, place)))
+        if known is not None and known.text == view.text:
+            return known
+        self._shared[job.id] = view
+        return view
 
     def _places(self, jobs: Iterable[Job]) -> dict[str, Place]:
         queued: defaultdict[str, list[str]] = defaultdict(list)
@@ -110,24 +100,34 @@ class JobNews:
         return found
 
 
-def _show(job: Job, place: Place | None) -> Shown:
-    return Shown(event_id(job, place), job.status, job.progress, compact(dump_job(job, place)))
+class JobFeed:
+    """The events of one job, for one client."""
+
+    every_seconds = NEVER
+
+    def __init__(self, views: JobViews, job_id: str, last_id: str) -> None:
+        self.waiter = Waiter(job_id, [service_of(job_id)])
+        self._views = views
+        self._last_id = last_id
+        self._seen: View | None = None
+
+    @property
+    def patience_seconds(self) -> float:
+        return PLACE_SECONDS if self._seen and self._seen.job.status is Status.QUEUED else NEVER
+
+    def news(self) -> News:
+        """Give what is new since the last time; the stream ends with the final status."""
+        try:
+            now = self._views.get(self.waiter.job_id)
+        except JobNotFound:
+            return News(ends=True)
+        before, self._seen = self._seen, now
+        if now.id == self._last_id if before is None else now.text == before.text:
+            return News(ends=now.job.is_final)
+        return News(frame(_event(before, now), now.text, now.id), now.job.is_final)
 
 
-@dataclass(eq=False, slots=True)
-class HeldFeed(Feed):
-    """A held answer, due as soon as its job is as wanted."""
-
-    job_id: str = ""
-    done: Callable[[Job], bool] = bool
-
-
-class HeldJobs:
-    """Tells held answers that they are due."""
-
-    def __init__(self, store: JobStore) -> None:
-        self._store = store
-
-    def news(self, feeds: Sequence[HeldFeed]) -> list[News]:
-        jobs = glance(self._store, (feed.job_id for feed in feeds))
-        return [News(ends=feed.job_id not in jobs or feed.done(jobs[feed.job_id])) for feed in feeds]
+def _event(before: View | None, now: View) -> str:
+    if before is None or before.job.status is not now.job.status:
+        return "status"
+    return "progress" if before.job.progress != now.job.progress else "position"

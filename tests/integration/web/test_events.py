@@ -10,11 +10,10 @@ import pytest
 
 from provider.jobs.model.status import ErrorCode
 from provider.jobs.store import keys
-from provider.web.streams.hub import Hub
 from tests.integration.web.conftest import Shop
-from tests.support.hub import all_were_asked_for, subscribe
 from tests.support.processes import wait_until
 from tests.support.sse import Event, events
+from tests.support.waiting import reads, subscribe
 
 
 def follow(shop: Shop, job_id: str, last_id: str = "") -> tuple[Any, Iterator[Event]]:
@@ -33,11 +32,9 @@ def follow(shop: Shop, job_id: str, last_id: str = "") -> tuple[Any, Iterator[Ev
 
 
 @pytest.fixture
-def hub(shop: Shop) -> Hub:
-    """Have the hub hear before anything happens."""
-    hub: Hub = shop.client.application.extensions["provider"].hub
-    subscribe(hub, shop.store)
-    return hub
+def hearing(shop: Shop) -> None:
+    """Have the process hear before anything happens."""
+    subscribe(shop.client.application.extensions["provider"].events, shop.store)
 
 
 def test_a_job_is_followed_from_its_place_to_its_output(shop: Shop) -> None:
@@ -81,12 +78,13 @@ def test_a_failure_ends_the_stream_in_words(shop: Shop) -> None:
     assert [event.data["error"]["code"] for event in stream] == ["service_failed"]
 
 
-def test_who_comes_back_gets_the_present_state_if_it_is_another(shop: Shop, hub: Hub) -> None:
+@pytest.mark.usefixtures("hearing")
+def test_who_comes_back_gets_the_present_state_if_it_is_another(shop: Shop) -> None:
     """`Last-Event-ID` names what was seen; an unknown one was not."""
     job_id = shop.call().json["id"]
-    seen = next(follow(shop, job_id)[1])
+    seen, before = next(follow(shop, job_id)[1]), reads(shop.store)
     _, stream = follow(shop, job_id, seen.id)
-    assert all_were_asked_for(hub, 2)
+    assert wait_until(lambda: reads(shop.store) >= before + 2)  # The view and its stream.
     shop.worker.start(job_id)
     assert next(stream).data["status"] == "running"
     for last_id in (seen.id, "no such event", "9" * 400):
@@ -125,22 +123,23 @@ def test_an_unknown_job_is_404(shop: Shop, job_id: str) -> None:
     assert (answer.status_code, json.loads(answer.data)["code"]) == (404, "job_not_found")
 
 
-def test_a_renewed_lease_is_no_event(shop: Shop, hub: Hub) -> None:
+@pytest.mark.usefixtures("hearing")
+def test_a_renewed_lease_is_no_event(shop: Shop) -> None:
     """It changes the version, and nothing that is shown."""
     job_id = shop.call().json["id"]
     shop.worker.start(job_id)
     _, stream = follow(shop, job_id)
     next(stream)
     shop.worker.lanes.renew(job_id, "worker", lease_seconds=30)
-    (guest,) = hub._agenda.guests
-    asked_at = guest.asked_at
+    before = reads(shop.store)
     shop.store.client.publish(keys.job(job_id), "running")
-    assert wait_until(lambda: guest.asked_at > asked_at)
+    assert wait_until(lambda: reads(shop.store) > before)
     shop.worker.lanes.renew(job_id, "worker", lease_seconds=30, progress={"done": 1})
     assert next(stream).name == "progress"
 
 
-def test_a_position_moves_when_others_do(shop: Shop, hub: Hub) -> None:
+@pytest.mark.usefixtures("hearing")
+def test_a_position_moves_when_others_do(shop: Shop) -> None:
     """Its followers hear of their place, every two seconds at most, and not of what others do."""
     first, second, third = (shop.call().json["id"] for _ in range(3))
     _, stream = follow(shop, third)

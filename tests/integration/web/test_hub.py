@@ -13,10 +13,9 @@ from provider.jobs.store import keys
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.subscription import JobEvents
-from provider.web import guests
+from provider.web import guests, hub
 from provider.web.guests import Guest, Held, Listener
-from provider.web.streams import hub
-from provider.web.streams.hub import Hub
+from provider.web.hub import Hub
 from provider.web.streams.stream import Feed, News
 from tests.support.hub import subscribe
 from tests.support.processes import wait_until
