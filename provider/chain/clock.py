@@ -4,6 +4,7 @@ The reading is shared through a cache for about a ledger's length, so that many 
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -57,15 +58,20 @@ class LedgerClock:
         self._cache = cache
         self._default_seconds = ledger_seconds
         self._now = now
+        self._asking = threading.Lock()
 
     def read(self) -> LedgerTime | None:
         """Give the latest ledger, at most about a ledger old; None when nobody can tell."""
         if self._rpc is None:
             return None
-        cached = self._cache.get()
-        if cached is not None:
-            return LedgerTime(**json.loads(cached)) if cached else None
-        reading = self._ask(self._rpc)
+        if (cached := self._cache.get()) is not None:
+            return _reading(cached)
+        with self._asking:  # While an RPC is slow, one caller waits for it and all others for that one.
+            cached = self._cache.get()
+            return self._asked(self._rpc) if cached is None else _reading(cached)
+
+    def _asked(self, rpc: StellarRpc) -> LedgerTime | None:
+        reading = self._ask(rpc)
         text = json.dumps(asdict(reading)) if reading else ""
         self._cache.set(text, reading.ledger_seconds if reading else self._default_seconds)
         return reading
@@ -81,3 +87,7 @@ class LedgerClock:
         if closed_at is not None and health.oldest_close_time is not None and span > 0:
             seconds = max(0.1, (closed_at - health.oldest_close_time) / span)
         return LedgerTime(health.latest_ledger, self._now() if closed_at is None else closed_at, seconds)
+
+
+def _reading(cached: str) -> LedgerTime | None:
+    return LedgerTime(**json.loads(cached)) if cached else None

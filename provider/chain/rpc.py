@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import requests
-
+from provider.bounded_http import budget, new_session
 from provider.errors import RpcError, RpcUnreachable
+
+TOTAL = 3
+"""A call may take this many times the time-out of one read: an answer of megabytes does, a byte now and then
+is cut off."""
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+KEPT_CONNECTIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class StellarRpc:
         self._observer = observer
         self._timeout = timeout_seconds
         self._local = threading.local()
+        self._session = new_session({}, kept_connections=KEPT_CONNECTIONS)
         self._passphrase: str | None = None
 
     def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -96,10 +102,13 @@ class StellarRpc:
         self._local.calls = self.calls + 1
         began = time.monotonic()
         try:
-            answer = self._session.post(self.url, json=request, timeout=self._timeout, allow_redirects=False)
+            with budget(TOTAL * self._timeout, MAX_ANSWER_BYTES, pause_seconds=self._timeout):
+                answer = self._session.post(
+                    self.url, json=request, timeout=self._timeout, allow_redirects=False
+                )
             answer.raise_for_status()
             body = answer.json()
-        except (requests.RequestException, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise RpcUnreachable(f"{method}: {type(error).__name__}") from error
         finally:
             if self._observer is not None:
@@ -110,13 +119,6 @@ class StellarRpc:
     def calls(self) -> int:
         """Count the calls that this thread made."""
         return getattr(self._local, "calls", 0)
-
-    @property
-    def _session(self) -> requests.Session:
-        if not hasattr(self._local, "session"):
-            self._local.session = requests.Session()
-        session: requests.Session = self._local.session
-        return session
 
     def health(self) -> Health:
         """Read which ledgers the RPC knows (`getHealth`)."""

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from provider import errors
+from provider.bounded_http import new_session
 from provider.payments import transport, wire
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
@@ -85,7 +86,7 @@ class FacilitatorClient:
         body = _body(payload, requirements)
         with (
             self._observed("settle"),
-            transport.new_session({**self._headers, "Connection": "close"}) as session,
+            new_session({**self._headers, "Connection": "close"}) as session,
         ):
             answer = transport.call(
                 session, "POST", f"{self.url}/settle", seconds=self._settle_timeout_seconds, body=body
@@ -93,14 +94,14 @@ class FacilitatorClient:
         return classify(answer, network=requirements.network, payer=payer)
 
     def _repeatable(self, method: str, path: str, body: bytes) -> FacilitatorAnswer:
-        """Call on this thread's connection; once more if a kept-alive one had been closed meanwhile."""
+        """Call on a kept-alive connection; once more on a fresh one if it had been closed meanwhile."""
         ends = time.monotonic() + self._verify_timeout_seconds
         answer = FacilitatorAnswer(failure=Failure.TIMED_OUT)
-        for _ in range(2):
+        for fresh in (False, True):
             left = ends - time.monotonic()
             if left <= 0:
                 break
-            answer = self._kept.call(method, path, body, seconds=left)
+            answer = self._kept.call(method, path, body, seconds=left, fresh=fresh)
             if answer.failure is not Failure.BROKEN:
                 break
         return answer

@@ -13,11 +13,13 @@ import requests
 
 
 @contextmanager
-def running_gunicorn(environment: Mapping[str, str], seconds: float = 30) -> Iterator[str]:
-    """Run `provider.web.wsgi:app` with this environment added, and give its URL."""
+def running_gunicorn(
+    environment: Mapping[str, str], seconds: float = 30, app: str = "provider.web.wsgi:app"
+) -> Iterator[str]:
+    """Run an application with this environment added, and give its URL."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "provider.web.wsgi:app"]
+    command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", app]
     process = subprocess.Popen(command, env={**os.environ, **environment, "PORT": str(port)})
     try:
         _wait_for(f"{url}/healthz", process, seconds)

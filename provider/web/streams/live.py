@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from provider.errors import JobNotFound
 from provider.jobs.model.job import Job, Place
+from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
 from provider.jobs.store.batch_reads import glance

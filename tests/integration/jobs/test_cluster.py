@@ -2,10 +2,10 @@
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -21,13 +21,15 @@ from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.ledger_cache import LedgerCache
 from provider.jobs.store.listing import Listing
 from provider.jobs.store.stats import read_stats, read_stranded
-from provider.jobs.store.subscription import JobEvents
+from provider.jobs.store.subscription import JobEvents, Waiter
 from provider.services import ChargePolicy
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.processes import wait_until
+from tests.support.racing import race
 from tests.support.reconciling import Scene, running_scene
 from tests.support.redis_cluster import RedisCluster, running_cluster
 from tests.support.timetravel import pass_time
+from tests.support.waiting import subscribe
 
 LANES = {"after": ChargePolicy.ON_SUCCESS, "before": ChargePolicy.UPFRONT, "two": ChargePolicy.ON_SUCCESS}
 """Names whose hash tags fall on three different nodes."""
@@ -142,11 +144,10 @@ def test_a_change_wakes_who_waits_at_another_node(platform: Platform) -> None:
     """Messages are passed on between nodes."""
     job = platform.buy("two")
     events = JobEvents(platform.store)
-    events.wait(job.id, lambda _: False, 0.2)
-    threading.Timer(0.3, platform.runner.run_next, ("two",)).start()
-    began = time.monotonic()
-    events.wait(job.id, lambda seen: seen.status is Status.RUNNING, 10)
-    assert time.monotonic() - began < 5
+    subscribe(events, platform.store)
+    with events.waking(Waiter(job.id)) as waiter:
+        platform.runner.run_next("two")
+        assert waiter.wait(10)
 
 
 def test_durability_is_asked_of_the_node_that_holds_the_claim(platform: Platform) -> None:
@@ -255,3 +256,14 @@ def test_any_node_of_the_list_is_enough(cluster: RedisCluster) -> None:
     """The first one may be the one that is away."""
     url = f"redis+cluster://127.0.0.1:9,127.0.0.1:{cluster.ports[2]}"
     JobStore(connect(url)).ping()
+
+
+def test_each_node_has_a_pool_that_has_an_end(cluster: RedisCluster) -> None:
+    """As a single Redis has."""
+    client = connect(cluster.url, most_connections=3, client_name="few")
+    client.ping()
+    assert all(answer is True for answer in race(24, lambda number: client.set(f"few:{number}", "x")))
+    for node in cluster.nodes:
+        with Redis.from_url(node.url, decode_responses=True) as direct:
+            others: Any = direct.client_list()
+            assert sum(one["name"] == "few" for one in others) <= 3

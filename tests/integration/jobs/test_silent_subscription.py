@@ -1,12 +1,13 @@
-"""The subscription of a process: who waits must not depend on a connection that died without a word (J1)."""
+"""The subscription of a process: a wait must not depend on a connection that died without a word (J1)."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from provider.jobs.store import keys, subscription
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.subscription import JobEvents
-from tests.support.processes import wait_until
+from provider.jobs.store.subscription import JobEvents, Waiter
 from tests.support.redis_server import RedisServer
 from tests.support.relay import Relay, start_relay
 
@@ -20,26 +21,25 @@ def relay(shared_redis: RedisServer) -> Relay:
 
 
 @pytest.fixture
-def heard(relay: Relay, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def waiter(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> Iterator[Waiter]:
     """Listen, in short turns."""
     monkeypatch.setattr(subscription, "QUIET_SECONDS", 0.5)
-    words: list[str] = []
-    JobEvents(JobStore(connect(relay.url))).listen(lambda job_id, word: words.append(word))
-    assert wait_until(lambda: words == [""])
-    return words
+    with JobEvents(JobStore(connect(relay.url))).waking(Waiter(JOB)) as waiter:
+        assert waiter.wait(15)
+        yield waiter
 
 
-def test_a_subscription_that_fell_silent_is_made_anew(heard: list[str], relay: Relay, redis_url: str) -> None:
-    """Only a question that is not answered tells, no end of the connection. All are asked for then."""
+def test_a_subscription_that_fell_silent_is_made_anew(waiter: Waiter, relay: Relay, redis_url: str) -> None:
+    """Only a ping without an answer shows it, no end of the connection. All waiters are woken then."""
     relay.silence()
-    assert wait_until(lambda: heard == ["", ""])
+    assert waiter.wait(15)
     connect(redis_url).publish(keys.job(JOB), "running")
-    assert wait_until(lambda: heard[-1] == "running")
+    assert waiter.wait(15)
 
 
-def test_a_quiet_subscription_is_kept(heard: list[str], relay: Relay, redis_url: str) -> None:
+def test_a_quiet_subscription_is_kept(waiter: Waiter, relay: Relay, redis_url: str) -> None:
     """Nothing happens for a while, and Redis answers."""
-    assert not wait_until(lambda: len(heard) > 1, 2)
+    assert not waiter.wait(2)
     connect(redis_url).publish(keys.job(JOB), "running")
-    assert wait_until(lambda: heard == ["", "running"])
+    assert waiter.wait(15)
     assert relay.opened == 1

@@ -3,17 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
-from provider.errors import JobNotFound, StoreUnavailable
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
-from provider.jobs.store.batch_reads import Glances, glance
-from provider.jobs.store.client import connect
-from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.batch_reads import glance
 from tests.support.jobs import Platform
-from tests.support.racing import race
-from tests.support.redis_server import RedisServer
 
 UNKNOWN = "after." + "0" * 32
 
@@ -34,33 +27,6 @@ def test_an_unreadable_record_hides_no_other(platform: Platform) -> None:
     sound, broken = platform.buy(), platform.buy()
     platform.store.client.hset(keys.job(broken.id), "terms", json.dumps("?"))
     assert set(glance(platform.store, [broken.id, sound.id])) == {sound.id}
-
-
-def test_threads_that_ask_together_share_a_read(platform: Platform) -> None:
-    """Each gets its own job, over one connection."""
-    jobs = [platform.buy() for _ in range(8)]
-    store = JobStore(connect(platform.redis_url))
-    glances = Glances(store)
-    for _ in range(20):
-        found = race(16, lambda number: glances.get(jobs[number % 8].id).id)
-        assert found == [job.id for job in jobs] * 2
-    assert len(store.client.connection_pool._available_connections) == 1
-
-
-def test_what_is_not_there_is_not_found(platform: Platform) -> None:
-    """As by the store itself."""
-    for job_id in (UNKNOWN, "nonsense"):
-        with pytest.raises(JobNotFound):
-            Glances(platform.store).get(job_id)
-
-
-def test_without_redis_all_who_ask_are_told(own_redis: RedisServer) -> None:
-    """And nobody waits for the others' time-outs."""
-    glances = Glances(JobStore(connect(own_redis.url, timeout_seconds=0.2)))
-    own_redis.kill()
-
-    told = race(8, lambda _: glances.get(UNKNOWN))
-    assert {type(answer) for answer in told} == {StoreUnavailable}
 
 
 def test_a_job_that_may_start_now_is_announced(platform: Platform) -> None:

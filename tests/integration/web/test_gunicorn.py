@@ -30,7 +30,6 @@ def environment(shared_redis: RedisServer, shared_facilitator: FakeFacilitator) 
         "FACILITATOR_URL": shared_facilitator.url,
         "REQUEST_WAIT_SECONDS": "3",
         "REDIS_TIMEOUT_SECONDS": "0.5",
-        "WEB_THREADS": "4",
     }
 
 
