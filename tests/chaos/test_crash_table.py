@@ -93,8 +93,7 @@ ROWS = [
     # The sweep and the reconciler die at what they repair.
     Row("before", "sweep", "move", before="handle lease"),
     Row("after", "sweep", "move", before="handle lease"),
-    Row("unserved", "sweep", "move", nth=1, ends=FAILED, charges=0),
-    Row("unserved", "sweep", "move", nth=2, ends=FAILED, charges=0),
+    Row("unserved", "sweep", "move", ends=FAILED, charges=0),
     Row("after", "sweep", "move", before="settle begin_settlement", ends=FAILED, charges=0),
     Row("after", "reconcile", "move", before="settle begin_settlement", ends=FAILED, charges=0),
     Row("before", "reconcile", "move", before="settle begin_settlement", ends=FAILED, charges=0),

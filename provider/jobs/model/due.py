@@ -25,16 +25,13 @@ class Now:
 
 
 def is_too_late(job: Job, now: Now) -> bool:
-    """Not settled, not settling, and the payment has expired: it can never be charged."""
+    """Not settled, not settling, and the payment has expired, or will before the work can end."""
     if job.status is Status.PENDING:
         return not job.is_settling and now.is_expired(job)
     if not job.charge.withholds_output or job.is_settling:
         return False
-    if job.status is Status.RUNNING:
-        started_for_nothing = job.owner is None and job.output is None
-        return started_for_nothing or now.is_expired(job)
-    late = job.deadline_ms is not None and now.ms >= job.deadline_ms
-    return job.status is Status.QUEUED and (late or now.is_expired(job))
+    late = job.status is Status.QUEUED and job.deadline_ms is not None and now.ms >= job.deadline_ms
+    return late or (job.status in (Status.QUEUED, Status.RUNNING) and now.is_expired(job))
 
 
 def has_lost_its_worker(job: Job, now: Now) -> bool:

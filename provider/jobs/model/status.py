@@ -40,7 +40,7 @@ FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
 
 MOVES: Mapping[Status, frozenset[Status]] = {
     Status.PENDING: frozenset({Status.QUEUED, Status.FAILED, Status.PAYMENT_UNCERTAIN}),
-    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.QUEUED: frozenset({Status.RUNNING, Status.FAILED, Status.CANCELLED}),
     Status.RUNNING: frozenset(
         {
             Status.RUNNING,

@@ -17,7 +17,7 @@ from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late, may_settle
 from provider.jobs.model.job import Job
-from provider.jobs.model.status import ErrorCode, Status
+from provider.jobs.model.status import ErrorCode
 from provider.jobs.recover.orphans import Leftovers
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
@@ -182,10 +182,7 @@ class Sweep:
 
     def expire(self, job: Job, service: Service | None) -> None:
         """Fail a job whose payment expired before it was settled; nothing was charged."""
-        if job.status is Status.QUEUED:
-            self._outcomes.expire(job)
-        else:
-            self._outcomes.fail(job, ErrorCode.TIMEOUT)
+        self._outcomes.fail(job, ErrorCode.TIMEOUT)
 
     def requeue(self, job: Job, service: Service | None) -> None:
         """Give a job whose worker is gone to another one, while starts are left."""

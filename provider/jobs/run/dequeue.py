@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from provider.errors import JobNotFound
 from provider.jobs.model.job import Lease
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
@@ -39,5 +40,7 @@ class Turns:
         return None
 
     def _expire(self, job_id: str) -> None:
-        with suppress(JobNotFound, ValueError):  # It was moved concurrently.
-            self._outcomes.expire(self._store.get(job_id))
+        with suppress(JobNotFound):
+            job = self._store.get(job_id)
+            if job.status is Status.QUEUED:  # Else another process moved it first.
+                self._outcomes.fail(job, ErrorCode.TIMEOUT)

@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -87,7 +86,7 @@ class Outcomes:
         return bool(moved)
 
     def fail(self, job: Job, code: ErrorCode, progress: Mapping[str, Any] | None = None) -> bool:
-        """End a running job without output; under on-success nothing is charged (S1)."""
+        """End a job without output, also one that waited too long; on-success charges nothing (S1)."""
         if job.cancel:
             return self.cancel(job, progress)
         fields = {"error": code.value, **_progress(progress)}
@@ -97,13 +96,6 @@ class Outcomes:
         """End a job that does not settle, because its buyer or the operator wants it to (R7)."""
         fields = {"error": ErrorCode.CANCELLED.value, **_progress(progress)}
         return self._end(job, Status.CANCELLED, fields, CANCELLED)
-
-    def expire(self, job: Job) -> bool:
-        """Fail a queued job that can no longer start in time, by way of running (§9)."""
-        version = self._store.move(job, Status.RUNNING, look=0)
-        if version is None:
-            return False
-        return self.fail(replace(job, status=Status.RUNNING, version=version), ErrorCode.TIMEOUT)
 
     def retry(self, job: Job, service: Service, progress: Mapping[str, Any] | None = None) -> bool:
         """Try again after a transient failure, later, while retries and time are left (R6).

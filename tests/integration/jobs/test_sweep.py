@@ -69,7 +69,7 @@ def test_a_settling_job_is_not_failed_when_its_payment_expires(platform: Platfor
 
 
 def test_a_queued_job_whose_payment_expired_fails_uncharged(platform: Platform) -> None:
-    """Row 2, from queued by way of running."""
+    """Row 2, from queued."""
     job = platform.buy()
     assert swept(platform, 291, EXPIRED) == {"expire": 1}
     assert ended(platform, job) == (Status.FAILED, ErrorCode.TIMEOUT, False)
@@ -101,12 +101,31 @@ def test_a_payment_expires_by_wall_clock_when_the_chain_is_silent(platform: Plat
     assert ended(platform, job) == (Status.FAILED, ErrorCode.TIMEOUT, False)
 
 
-def test_what_a_crash_left_half_expired_is_failed(platform: Platform) -> None:
-    """J6: queued to running to failed is two moves, and a process may die between them."""
+def start(platform: Platform) -> None:
+    platform.runner.run_next("after")
+
+
+def sweep(platform: Platform) -> None:
+    platform.sweep.run()
+
+
+@pytest.mark.parametrize("act", [start, sweep])
+def test_a_job_that_is_too_late_never_shows_running(
+    platform: Platform, act: Callable[[Platform], None]
+) -> None:
+    """J4: queued to failed is one move. Red while it went by way of running, which followers were shown."""
     job = platform.buy()
-    platform.store.move(job, Status.RUNNING, look=0)
-    assert swept(platform) == {"expire": 1}
+    pass_time(platform.store.client, 291)
+    words: list[str] = []
+    with platform.store.client.pubsub() as channel:
+        channel.subscribe(keys.job(job.id))
+        channel.get_message(timeout=1)
+        act(platform)
+        while (message := channel.get_message(timeout=0.2)) is not None:
+            words.append(message["data"])
+    assert words == ["failed"]
     assert ended(platform, job) == (Status.FAILED, ErrorCode.TIMEOUT, False)
+    assert platform.job(job).started_at_ms is None
 
 
 @pytest.mark.parametrize("name", ["after", "before"])

@@ -10,7 +10,7 @@ from provider.jobs.model.status import FINAL, MOVES, Status
 
 J4 = {
     "pending": {"queued", "failed", "payment_uncertain"},
-    "queued": {"running", "cancelled"},
+    "queued": {"running", "failed", "cancelled"},
     "running": {"running", "queued", "succeeded", "failed", "payment_uncertain", "cancelled"},
     "payment_uncertain": {"queued", "succeeded", "failed"},
     "succeeded": set[str](),
