@@ -20,7 +20,7 @@ class Status(StrEnum):
 
     @property
     def code(self) -> int:
-        """Rank of the status in the index: score = code × 10¹⁴ + createdAt (ms)."""
+        """Code of the status in the index: score = code × 10¹⁴ + createdAt (ms)."""
         return _CODES[self]
 
     @property
@@ -33,7 +33,16 @@ class Status(StrEnum):
         return self in FINAL
 
 
-_CODES = {status: rank for rank, status in enumerate(Status, start=1)}
+_CODES: Mapping[Status, int] = {
+    Status.PENDING: 1,
+    Status.QUEUED: 2,
+    Status.RUNNING: 3,
+    Status.PAYMENT_UNCERTAIN: 4,
+    Status.SUCCEEDED: 5,
+    Status.FAILED: 6,
+    Status.CANCELLED: 7,
+}
+"""Stored in the scores of every index: a new status takes a new number, and none changes."""
 INDEX_STEP = 10**14
 
 FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
