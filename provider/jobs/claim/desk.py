@@ -17,10 +17,11 @@ from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
 from provider.jobs.model.job_id import new_job_id, place_for
+from provider.jobs.model.pace import place_of
 from provider.jobs.model.status import Status
 from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys
 from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.lanes import Lanes, place_of
+from provider.jobs.store.lanes import Lanes
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
@@ -229,7 +230,7 @@ class ClaimDesk:
             self._dispatcher.handle(job.id)
         if written.ahead is None:
             return job
-        return replace(job, stands=place_of(written.ahead, written.busy, average_seconds, service))
+        return replace(job, stands=place_of(service, written.ahead, written.busy, average_seconds))
 
     def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> float:
         """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""

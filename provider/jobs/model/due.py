@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from provider.chain.clock import LedgerTime
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 
@@ -12,16 +11,16 @@ class Now:
     """The time of one look: Redis' clock, and the latest ledger if the ledger clock answers."""
 
     ms: int
-    ledger: LedgerTime | None
+    latest_ledger: int | None
 
     def is_expired(self, job: Job) -> bool:
         """The payment can surely not land any more (by the chain), or by wall clock should not."""
-        past = self.ledger is not None and self.ledger.latest_ledger > job.terms.expiration_ledger
+        past = self.latest_ledger is not None and self.latest_ledger > job.terms.expiration_ledger
         return past or self.ms >= job.expires_at_ms
 
     def is_payable(self, job: Job) -> bool:
         """The chain would still take the payment."""
-        return self.ledger is not None and self.ledger.latest_ledger <= job.terms.expiration_ledger
+        return self.latest_ledger is not None and self.latest_ledger <= job.terms.expiration_ledger
 
 
 def is_too_late(job: Job, now: Now) -> bool:

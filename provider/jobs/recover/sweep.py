@@ -94,7 +94,7 @@ class Sweep:
         ledger = self._clock.read()
         for name in self._store.service_names():
             service = self._service(name)
-            now = Now(self._store.now_ms(name), ledger)
+            now = Now(self._store.now_ms(name), ledger.latest_ledger if ledger else None)
             self._look(name, service, now, report)
             self._give_up_claims(service, now, report)
             self._wake(name, service, report)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provider.errors import LaneFull
+from provider.jobs.model import pace
 from provider.jobs.model.codec import job_from_flat
 from provider.jobs.model.job import Job, Lease, Place
 from provider.jobs.model.job_id import read_place, service_of
@@ -14,14 +15,7 @@ from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
 from provider.services import Service
 
-PACE_WEIGHT = 0.1
-"""Weight of the newest duration in the average of a lane (Q2)."""
 MOST_RETRY_AFTER_MS = 3_600_000
-
-
-def place_of(rank: int, busy: int, average_seconds: float, service: Service) -> Place:
-    ahead = max(0, rank + busy - service.concurrency + 1)
-    return Place(rank + 1, round(ahead / service.concurrency * average_seconds))
 
 
 class Lanes:
@@ -38,7 +32,7 @@ class Lanes:
 
         Returns the average duration of a job in seconds.
         """
-        average_ms = int(service.seed_seconds * 1000)
+        average_ms = pace.seed_ms(service)
         admitted, _, wait_ms, measured_ms = self._scripts(
             "reserve",
             [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
@@ -82,17 +76,16 @@ class Lanes:
             pipe.hget(keys.pace(service.name), "average_ms")
             for job_id in job_ids:
                 pipe.zrank(keys.lane(service.name), job_id)
-            busy, average, *ranks = pipe.execute()
-        average_seconds = float(average) / 1000 if average else service.seed_seconds
+            busy, measured_ms, *ranks = pipe.execute()
+        average = pace.average_seconds(service, measured_ms)
         found = zip(job_ids, ranks, strict=True)
-        return {i: place_of(rank, busy, average_seconds, service) for i, rank in found if rank is not None}
+        return {i: pace.place_of(service, rank, busy, average) for i, rank in found if rank is not None}
 
     def expected_seconds(self, service: Service) -> float:
         """Return how long a job of this service is assumed to run: the average, within its budget (Q2)."""
         with reaching_redis():
-            average = self._client.hget(keys.pace(service.name), "average_ms")
-        seconds = float(average) / 1000 if average else service.seed_seconds
-        return min(service.timeout_seconds, seconds)
+            measured_ms: str | None = self._client.hget(keys.pace(service.name), "average_ms")  # type: ignore[assignment]
+        return pace.expected_seconds(service, measured_ms)
 
     # Turns
 
@@ -159,5 +152,5 @@ class Lanes:
 
     def learn(self, service: Service, duration_seconds: float) -> None:
         """Learn how long the service's handler takes (Q2)."""
-        seed = int(service.seed_seconds * 1000)
-        self._scripts("pace", [keys.pace(service.name)], [int(duration_seconds * 1000), seed, PACE_WEIGHT])
+        learnt = [int(duration_seconds * 1000), pace.seed_ms(service), pace.NEWEST_WEIGHT]
+        self._scripts("pace", [keys.pace(service.name)], learnt)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from provider.jobs.model import pace
 from provider.jobs.model.status import FINAL, INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import reaching_redis
@@ -110,9 +111,9 @@ def _ask(pipe: Any, name: str) -> None:
 def _stats(service: Service, answers: list[Any]) -> LaneStats:
     jobs = dict(zip(Status, answers, strict=False))
     reserved, busy, average_ms, uncertain, due = answers[len(Status) :]
-    average = float(average_ms) / 1000 if average_ms else service.seed_seconds
+    average = pace.average_seconds(service, average_ms)
     ahead = jobs[Status.PENDING] + jobs[Status.QUEUED] + reserved + busy
-    wait = max(0, ahead - service.concurrency + 1) / service.concurrency * average
+    wait = pace.wait_seconds(service, ahead, average)
     oldest = int(uncertain[0][1]) - Status.PAYMENT_UNCERTAIN.code * INDEX_STEP if uncertain else None
     due_since = int(due[0][1]) if due else None
     return LaneStats(jobs, reserved, busy, average, round(wait), oldest, due_since)

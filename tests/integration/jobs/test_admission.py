@@ -4,6 +4,7 @@ import pytest
 
 from provider.errors import LaneFull, PaymentRejected
 from provider.jobs.store import keys
+from provider.jobs.store.stats import read_stats
 from provider.services import Service
 from tests.support.jobs import Platform, service
 from tests.support.racing import race
@@ -170,3 +171,21 @@ def test_racing_calls_never_take_more_places_than_there_are(platform: Platform, 
     answers = race(16, lambda number: reserve(platform, narrow, number))
     assert answers.count(None) == 3
     assert platform.store.client.zcard(keys.reserved("narrow")) == 3
+
+
+@pytest.mark.parametrize("measured", [None, 8])
+def test_the_wait_that_is_shown_is_the_one_that_admission_computes(
+    platform: Platform, measured: float | None
+) -> None:
+    """Q2: `reserve.lua` has the formula of `model.pace` once more, since it admits in the same step."""
+    wide = service("wide", max_queued=9, concurrency=2, expected_seconds=10)
+    platform.registry.add(wide)
+    if measured:
+        platform.lanes.learn(wide, measured)
+    for number in range(5):
+        shown = read_stats(platform.store, [wide])["wide"].wait_seconds
+        if shown:
+            with pytest.raises(LaneFull) as full:
+                reserve(platform, wide, number, most_wait=shown - 1)
+            assert full.value.retry_after_seconds == shown
+        reserve(platform, wide, number, most_wait=shown)
