@@ -13,7 +13,6 @@ from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
 from provider.payments.schemas import dump_payload, dump_requirements, load_verdict
 from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutcome, classify
-from provider.payments.stellar.check import identify_payment
 
 Observer = Callable[[str, float], None]
 """Called with the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
@@ -72,17 +71,13 @@ class FacilitatorClient:
         return self._verdict(answer)
 
     def settle(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, *, payer: str | None = None
+        self, payload: PaymentPayload, requirements: PaymentRequirements, *, payer: str
     ) -> SettleOutcome:
         """Have a payment submitted, once (standard S4); network trouble is an outcome, not an exception.
 
         The connection is fresh: a kept-alive one may be stale, and then "nothing was sent" cannot be told
-        from "sent and lost". `payer` saves decoding the payload again.
-
-        Raises:
-            errors.PaymentRejected: the payload cannot even be identified; nothing was sent.
+        from "sent and lost". An answer that names another payer than `payer` is not ours.
         """
-        payer = payer or identify_payment(payload).payer
         body = _body(payload, requirements)
         with (
             self._observed("settle"),

@@ -44,7 +44,9 @@ def test_every_answer_to_settle_is_one_of_three_outcomes_in_time(payment: Paymen
     behave, kind = ANSWERS[name]
     with raw_server(behave) as server:
         began = time.monotonic()
-        outcome = FacilitatorClient(server.url, settle_timeout_seconds=_patience(name)).settle(payment, OFFER)
+        outcome = FacilitatorClient(server.url, settle_timeout_seconds=_patience(name)).settle(
+            payment, OFFER, payer=PAYER.public_key
+        )
         assert time.monotonic() - began < 4
         assert outcome.kind is kind
         assert len(server.requests) == server.connections == 1
@@ -54,19 +56,22 @@ def test_every_answer_to_settle_is_one_of_three_outcomes_in_time(payment: Paymen
 def test_a_hash_is_kept_even_if_the_outcome_is_uncertain(payment: PaymentPayload) -> None:
     """It is the first thing that reconciliation asks for."""
     with raw_server(ANSWERS["failed with a hash"][0]) as server:
-        outcome = FacilitatorClient(server.url).settle(payment, OFFER)
+        outcome = FacilitatorClient(server.url).settle(payment, OFFER, payer=PAYER.public_key)
     assert (outcome.kind, outcome.transaction) == (UNCERTAIN, HASH)
 
 
 def test_a_refused_connection_sent_nothing(payment: PaymentPayload, closed_url: str) -> None:
     """So the call may be made again."""
-    assert FacilitatorClient(closed_url).settle(payment, OFFER).kind is SettleKind.NOT_SENT
+    assert (
+        FacilitatorClient(closed_url).settle(payment, OFFER, payer=PAYER.public_key).kind
+        is SettleKind.NOT_SENT
+    )
 
 
 def test_an_unknown_host_sent_nothing(payment: PaymentPayload) -> None:
     """The name does not resolve."""
     client = FacilitatorClient("http://facilitator.invalid")
-    assert client.settle(payment, OFFER).kind is SettleKind.NOT_SENT
+    assert client.settle(payment, OFFER, payer=PAYER.public_key).kind is SettleKind.NOT_SENT
 
 
 def test_a_connection_that_is_never_accepted_sent_nothing(payment: PaymentPayload) -> None:
@@ -80,7 +85,7 @@ def test_a_connection_that_is_never_accepted_sent_nothing(payment: PaymentPayloa
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
         client = FacilitatorClient(f"http://127.0.0.1:{port}", settle_timeout_seconds=0.3)
-        assert client.settle(payment, OFFER).kind is SettleKind.NOT_SENT
+        assert client.settle(payment, OFFER, payer=PAYER.public_key).kind is SettleKind.NOT_SENT
         for one in waiting:
             one.close()
 
@@ -89,7 +94,7 @@ def test_a_failed_tls_handshake_is_uncertain(payment: PaymentPayload) -> None:
     """Only what surely sent nothing counts as not sent."""
     with raw_server(send(b"")) as server:
         client = FacilitatorClient(server.url.replace("http:", "https:"), settle_timeout_seconds=0.4)
-        assert client.settle(payment, OFFER).kind is UNCERTAIN
+        assert client.settle(payment, OFFER, payer=PAYER.public_key).kind is UNCERTAIN
 
 
 def test_the_deadline_holds_inside_tls(tmp_path: Path) -> None:
@@ -111,7 +116,7 @@ def test_settle_sends_the_body_of_x402_as_the_buyer_wrote_it(payment: PaymentPay
     sent = payment_wire(payment) | {"later": [1, "ä"]}
     with raw_server(answer(200, SETTLED)) as server:
         client = FacilitatorClient(server.url + "/base/", api_key="secret")
-        client.settle(load_payload(sent), OFFER)
+        client.settle(load_payload(sent), OFFER, payer=PAYER.public_key)
         head, _, body = server.requests[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /base/settle HTTP/1.1")
     assert b"Authorization: Bearer secret" in head
@@ -127,7 +132,7 @@ def test_settle_never_uses_a_connection_again(payment: PaymentPayload) -> None:
     """A stale one would turn "nothing sent" into "uncertain"."""
     with raw_server(answer(200, SETTLED)) as server:
         client = FacilitatorClient(server.url)
-        assert [client.settle(payment, OFFER).kind for _ in range(3)] == [PAID] * 3
+        assert [client.settle(payment, OFFER, payer=PAYER.public_key).kind for _ in range(3)] == [PAID] * 3
         assert 3 <= server.connections <= 5, "nine, if none were kept; a close that is seen late costs one"
 
 
@@ -223,7 +228,7 @@ def test_the_observer_is_told_every_call(payment: PaymentPayload, closed_url: st
     """Also of calls that failed."""
     told: list[tuple[str, float]] = []
     client = FacilitatorClient(closed_url, observer=lambda name, seconds: told.append((name, seconds)))
-    client.settle(payment, OFFER)
+    client.settle(payment, OFFER, payer=PAYER.public_key)
     for call in (lambda: client.verify(payment, OFFER), client.supported):
         with pytest.raises(errors.FacilitatorUnreachable):
             call()
@@ -239,7 +244,7 @@ def test_nothing_is_taken_from_the_environment(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with raw_server(answer(200, SETTLED)) as server:
-        assert FacilitatorClient(server.url).settle(payment, OFFER).kind is PAID
+        assert FacilitatorClient(server.url).settle(payment, OFFER, payer=PAYER.public_key).kind is PAID
 
 
 @pytest.mark.parametrize("url", ["", "facilitator.example", "ftp://f.example", "http://"])
@@ -247,10 +252,3 @@ def test_a_url_that_is_none_stops_the_start(url: str) -> None:
     """Rather than the first settlement."""
     with pytest.raises(errors.ConfigurationError):
         FacilitatorClient(url)
-
-
-def test_what_cannot_be_identified_is_not_sent(payment: PaymentPayload, closed_url: str) -> None:
-    """There would be no payer to compare with."""
-    broken = PaymentPayload(OFFER, "AAAA")
-    with pytest.raises(errors.PaymentRejected):
-        FacilitatorClient(closed_url).settle(broken, OFFER)
