@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Self
 
 from celery import Celery
-from redis import Redis
 
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
@@ -27,7 +26,7 @@ from provider.jobs.remote.gateway import Gateway
 from provider.jobs.run.runner import Runner
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
-from provider.jobs.store.client import connect
+from provider.jobs.store.client import Client, connect
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
@@ -82,7 +81,7 @@ class Platform:
         )
 
     @cached_property
-    def client(self) -> "Redis":
+    def client(self) -> Client:
         return connect(
             self.settings.redis_url,
             timeout_seconds=self.settings.redis_timeout_seconds,

@@ -21,6 +21,8 @@ from redis.retry import Retry
 from provider.errors import StoreUnavailable
 from provider.settings import CLUSTER_SCHEME
 
+Client = Redis
+"""What `connect` gives: a cluster's client takes the same commands."""
 REDIS_ERRORS = (RedisError, RedisClusterException)
 """All that the client raises: redis-py's cluster errors are a family of their own."""
 

@@ -5,9 +5,9 @@ import re
 import time
 from collections.abc import Callable
 
-import redis
 import requests
 
+from provider.jobs.store.client import REDIS_ERRORS, connect
 from provider.localnet.stack.plan import Plan
 
 ASK_SECONDS = 2.0
@@ -22,7 +22,7 @@ def checks(plan: Plan) -> dict[str, Check]:
     """Give a check for each part of the platform."""
     http = requests.Session()
     http.trust_env = False  # A proxy of this machine has no business with its loopback.
-    store = redis.Redis.from_url(plan.redis_url, socket_timeout=ASK_SECONDS)
+    store = connect(plan.redis_url, timeout_seconds=ASK_SECONDS)
 
     def answers(url: str) -> bool:
         return http.get(url, timeout=ASK_SECONDS).ok
@@ -60,6 +60,6 @@ def wait_until_ready(pending: dict[str, Check], seconds: float, stop: Callable[[
 
 
 def _passes(check: Check) -> bool:
-    with contextlib.suppress(requests.RequestException, redis.RedisError, ValueError):
+    with contextlib.suppress(requests.RequestException, *REDIS_ERRORS, ValueError):
         return check()
     return False
