@@ -11,7 +11,7 @@ from bench.services import services
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.jobs import JobStore
-from provider.jobs.store.listing import Listing
+from provider.jobs.store.listing import JobIndex
 from provider.jobs.store.stats import read_stats
 from provider.logs import configure_logging
 
@@ -60,7 +60,7 @@ def of_store(size: int, rounds: int) -> dict[str, float]:
         store = servers.store_of(settings)
         finish_jobs(store, url, settings, PAGE)
         crowd(store, size - PAGE)
-        listing, echo = Listing(store), [services.get("echo")]
+        listing, echo = JobIndex(store), [services.get("echo")]
         questions: dict[str, Callable[[], object]] = {
             "all counts of a service": lambda: read_stats(store, echo),
             f"a page of {PAGE}, any status": lambda: listing.page(["echo"], list(Status), limit=PAGE),

@@ -11,7 +11,7 @@ from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
-from provider.jobs.store.listing import Listing
+from provider.jobs.store.listing import JobIndex
 from provider.services import Service
 from provider.settings import Settings
 
@@ -22,7 +22,7 @@ MOST_LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class StuckJob:
     """A job at the head of a queue that could be worked on, and what to report if none is."""
 
     queue: str
@@ -45,7 +45,7 @@ class Queues:
         self._late_ms = LATE_SWEEPS * settings.sweep_seconds * 1000
         self._pause = pause
         self._lanes = Lanes(store)
-        self._listing = Listing(store)
+        self._index = JobIndex(store)
 
     def check(self, services: Iterable[Service]) -> list[Finding]:
         """Check all queues, looking twice only where something waits long."""
@@ -60,14 +60,14 @@ class Queues:
             return [skipped("queues", "unknown while Redis does not answer")]
         return [one.finding for one in stuck] or [ok("queues", "nothing waits that could be worked on")]
 
-    def _waiting(self, offered: dict[str, Service]) -> Iterator[Waiting]:
+    def _waiting(self, offered: dict[str, Service]) -> Iterator[StuckJob]:
         late_ms = int(self._store.now_ms() - self._late_ms)
         for name in self._store.service_names():
             yield from self._unhandled(name, offered.get(name), late_ms)
             yield from self._unsettled(name, late_ms)
             yield from self._unswept(name, late_ms)
 
-    def _unhandled(self, name: str, service: Service | None, late_ms: int) -> Iterator[Waiting]:
+    def _unhandled(self, name: str, service: Service | None, late_ms: int) -> Iterator[StuckJob]:
         """Find a lane whose first job waits beside a free slot."""
         waiting, busy = self._lanes.load(name)
         free = service.concurrency - busy if service else 1
@@ -80,21 +80,21 @@ class Queues:
             if (job.place or 0) // 1000 <= late_ms:
                 yield _witness(f"handle.{name}", job, seen, todo)
 
-    def _unsettled(self, name: str, late_ms: int) -> Iterator[Waiting]:
+    def _unsettled(self, name: str, late_ms: int) -> Iterator[StuckJob]:
         """Find a job that waits to be settled, though the sweep asked for it several times."""
         statuses = (Status.PENDING, Status.RUNNING)
-        ids = self._listing.oldest(name, statuses, until_ms=late_ms, limit=MOST_LOOKED_AT)
+        ids = self._index.oldest(name, statuses, until_ms=late_ms, limit=MOST_LOOKED_AT)
         jobs = [job for job in self._store.get_many(ids) if may_settle(job)]
         todo = "start `provider worker settle`, or look for `settlement_not_…` in its log"
         for job in jobs[:1]:
             yield _witness(f"settle.{name}", job, f"{len(jobs)} jobs wait to be settled", todo)
 
-    def _unswept(self, name: str, late_ms: int) -> Iterator[Waiting]:
+    def _unswept(self, name: str, late_ms: int) -> Iterator[StuckJob]:
         """Find a job that a sweep should have looked at several times."""
         todo = "start beat and `provider worker maintenance`, or run `provider sweep` from any scheduler"
         for job in self._store.get_many(self._store.due(name, late_ms, limit=1)[:1]):
             yield _witness("maintenance", job, f"no sweep looked at a job of {name} when it was due", todo)
 
 
-def _witness(queue: str, job: Job, seen: str, todo: str) -> Waiting:
-    return Waiting(queue, job.id, job.version, fail(f"queue {queue}", seen, todo))
+def _witness(queue: str, job: Job, seen: str, todo: str) -> StuckJob:
+    return StuckJob(queue, job.id, job.version, fail(f"queue {queue}", seen, todo))

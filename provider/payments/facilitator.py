@@ -10,8 +10,8 @@ from provider import errors
 from provider.bounded_http import new_session
 from provider.payments import transport, wire
 from provider.payments.kept import KeptConnections
-from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, Verdict
-from provider.payments.schemas import dump_payload, dump_requirements, load_verdict
+from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
+from provider.payments.schemas import dump_payload, dump_requirements, load_verify_response
 from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutcome, classify
 
 Observer = Callable[[str, float], None]
@@ -60,7 +60,7 @@ class FacilitatorClient:
             )
         return dict(answer.body)
 
-    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> Verdict:
+    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
         """Ask whether a payment would settle now.
 
         Raises:
@@ -101,9 +101,9 @@ class FacilitatorClient:
                 break
         return answer
 
-    def _verdict(self, answer: FacilitatorAnswer) -> Verdict:
+    def _verdict(self, answer: FacilitatorAnswer) -> VerifyResponse:
         try:
-            verdict = load_verdict(answer.body)
+            verdict = load_verify_response(answer.body)
         except errors.InvalidBody:
             verdict = None
         # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other

@@ -85,7 +85,7 @@ class CheckedPayment:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifyResponse:
     """What a facilitator's `/verify` said."""
 
     valid: bool

@@ -19,7 +19,7 @@ from provider.payments.models import (
     PaymentRequirements,
     Receipt,
     SettlementResponse,
-    Verdict,
+    VerifyResponse,
 )
 
 _TEXT = validate.Length(min=1, max=256)
@@ -88,8 +88,8 @@ class VerifyResponseSchema(WireSchema):
     payer = fields.String(load_default=None)
 
     @post_load
-    def build(self, data: dict[str, Any], **kwargs: Any) -> Verdict:
-        return Verdict(**data)
+    def build(self, data: dict[str, Any], **kwargs: Any) -> VerifyResponse:
+        return VerifyResponse(**data)
 
 
 class SettlementResponseSchema(WireSchema):
@@ -168,9 +168,9 @@ def load_payment_required(obj: Mapping[str, Any]) -> PaymentChallenge:
     return cast(PaymentChallenge, load(_CHALLENGE, obj, errors.InvalidBody, "The 402 answer"))
 
 
-def load_verdict(obj: Any) -> Verdict:
+def load_verify_response(obj: Any) -> VerifyResponse:
     """Read a facilitator's `VerifyResponse`; raises `errors.InvalidBody` naming each field."""
-    return cast(Verdict, load(_VERIFY, obj, errors.InvalidBody, "The facilitator's answer"))
+    return cast(VerifyResponse, load(_VERIFY, obj, errors.InvalidBody, "The facilitator's answer"))
 
 
 def settlement_response(

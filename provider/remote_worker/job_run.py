@@ -12,7 +12,7 @@ import structlog
 
 from provider.errors import PlatformRefused, PlatformUnreachable
 from provider.remote_worker.gateway_client import GatewayClient, Job
-from provider.remote_worker.program import MESSAGE_IGNORED, Ended, Event, Mark, Program, Progress
+from provider.remote_worker.program import MESSAGE_IGNORED, Ended, Event, Mark, Program, ProgressMessage
 from provider.remote_worker.report import NO_REPORT, Report, report_end, report_failure
 
 log = structlog.get_logger()
@@ -105,7 +105,7 @@ class JobRun:
 
     def _note(self, event: Event) -> None:
         match event:
-            case Progress(progress):
+            case ProgressMessage(progress):
                 self._progress = progress
             case Mark(checkpoint):
                 self._marks.append(checkpoint)

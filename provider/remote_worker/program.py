@@ -37,7 +37,7 @@ CONTEXT = ("id", "service", "attempt", "deadline", "budgetSeconds", "completedUn
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressMessage:
     """Progress of the program."""
 
     progress: dict[str, Any]
@@ -58,7 +58,7 @@ class Ended:
     output: bytes
 
 
-Event = Progress | Mark | Ended
+Event = ProgressMessage | Mark | Ended
 
 
 class Program:
@@ -176,7 +176,7 @@ def _message(line: bytes) -> Event | None:
     with suppress(ValueError, RecursionError):
         match json.loads(line):
             case {"progress": {"done": int() | float()} as progress}:
-                return Progress(progress)
+                return ProgressMessage(progress)
             case {"checkpoint": {"unit": str()} as checkpoint}:
                 return Mark(checkpoint)
     return None

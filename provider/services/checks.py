@@ -19,7 +19,7 @@ _MAX_DESCRIPTION = 499
 
 
 @dataclass(frozen=True)
-class _Number:
+class _NumberRange:
     """A range of numbers: from `least`, which is excluded where it is 0 and `positive` is set."""
 
     least: float = 0
@@ -41,16 +41,16 @@ class _Number:
 
 
 _NUMBERS = {
-    "timeout_seconds": _Number(positive=True),
-    "concurrency": _Number(whole=True, least=1),
-    "max_queued": _Number(whole=True, least=1),
-    "max_wait_seconds": _Number(),
-    "expected_seconds": _Number(positive=True, optional=True),
-    "max_retries": _Number(whole=True),
+    "timeout_seconds": _NumberRange(positive=True),
+    "concurrency": _NumberRange(whole=True, least=1),
+    "max_queued": _NumberRange(whole=True, least=1),
+    "max_wait_seconds": _NumberRange(),
+    "expected_seconds": _NumberRange(positive=True, optional=True),
+    "max_retries": _NumberRange(whole=True),
     # Progress is written once a second (R4), so less would take every job for stalled.
-    "stall_seconds": _Number(least=2, optional=True),
-    "max_attempts": _Number(whole=True, least=1, optional=True),
-    "max_timeout_seconds": _Number(whole=True, least=1),
+    "stall_seconds": _NumberRange(least=2, optional=True),
+    "max_attempts": _NumberRange(whole=True, least=1, optional=True),
+    "max_timeout_seconds": _NumberRange(whole=True, least=1),
 }
 _FLAGS = ("other_errors_transient", "remote")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from stellar_sdk import Keypair
 
-from provider.payments.models import PaymentRequirements, Verdict
+from provider.payments.models import PaymentRequirements, VerifyResponse
 from provider.payments.settlement import SettleKind
 from tests.support.raw_http import Behave, answer, drip, flood, reset, send, silence
 
@@ -112,13 +112,16 @@ ANSWERS: Odd = {
     ),
 }
 
-VERDICTS: dict[str, tuple[Behave, Verdict | None]] = {
-    "valid": (answer(200, {"isValid": True, "payer": "GABC"}), Verdict(True, None, "GABC")),
+VERDICTS: dict[str, tuple[Behave, VerifyResponse | None]] = {
+    "valid": (answer(200, {"isValid": True, "payer": "GABC"}), VerifyResponse(True, None, "GABC")),
     "invalid": (
         answer(200, {"isValid": False, "invalidReason": "insufficient_funds", "payer": None}),
-        Verdict(False, "insufficient_funds", None),
+        VerifyResponse(False, "insufficient_funds", None),
     ),
-    "invalid as 400": (answer(400, {"isValid": False, "invalidReason": "x"}), Verdict(False, "x", None)),
+    "invalid as 400": (
+        answer(400, {"isValid": False, "invalidReason": "x"}),
+        VerifyResponse(False, "x", None),
+    ),
     "valid as 400": (answer(400, {"isValid": True}), None),
     "valid as 500": (answer(500, {"isValid": True}), None),
     "invalid as 401": (answer(401, {"isValid": False}), None),

@@ -10,7 +10,7 @@ from provider.cli._times import Since, age, now_ms
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
-from provider.jobs.store.listing import Listing, Page
+from provider.jobs.store.listing import JobIndex, JobPage
 
 HEADINGS = ("job", "status", "age", "error")
 
@@ -55,7 +55,7 @@ def command(
         )
     wanted = [Status(status) for status in statuses] or list(Status)
     try:
-        page = Listing(store).page(
+        page = JobIndex(store).page(
             services or stored, wanted, since_ms=since_ms or 0, limit=limit, after=after
         )
     except ValueError:
@@ -63,7 +63,7 @@ def command(
     click.echo(json.dumps(as_object(page))) if as_json else _show(page)
 
 
-def as_object(page: Page) -> dict[str, Any]:
+def as_object(page: JobPage) -> dict[str, Any]:
     """Spell a page as JSON."""
     return {"jobs": [_brief(job) for job in page.jobs], "after": page.after}
 
@@ -74,7 +74,7 @@ def _brief(job: Job) -> dict[str, Any]:
     return wire
 
 
-def _show(page: Page) -> None:
+def _show(page: JobPage) -> None:
     """Print a line for each job; an id is never broken, since the next command needs it whole."""
     if page.jobs:
         rows = [HEADINGS, *(_row(job, now_ms()) for job in page.jobs)]

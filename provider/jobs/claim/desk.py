@@ -12,7 +12,7 @@ from typing import Any
 
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
-from provider.jobs.claim.purchase import Purchase, draft_of
+from provider.jobs.claim.paid_call import PaidCall, draft_of
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
@@ -76,58 +76,58 @@ class ClaimDesk:
         Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, LaneFull,
         FacilitatorUnreachable or StoreUnavailable; only the last leaves it open whether there is a job.
         """
-        purchase = Purchase.of(service, payload, proof)
-        if purchase.identifier:
-            bound = self._claims.identified(purchase.identifier)
-            if bound not in (None, purchase.digest):
+        call = PaidCall.of(service, payload, proof)
+        if call.identifier:
+            bound = self._claims.identified(call.identifier)
+            if bound not in (None, call.digest):
                 raise IdentifierMismatch
-        earlier = self._claims.find(purchase.digest)
-        job = self._replay(purchase, earlier, value) if earlier else None
+        earlier = self._claims.find(call.digest)
+        job = self._replay(call, earlier, value) if earlier else None
         if job is not None:
             return job
         try:
-            return self._claim(purchase, value(), job_id=earlier.job if earlier else None)
+            return self._claim(call, value(), job_id=earlier.job if earlier else None)
         except PaymentRejected:
-            job = self._claimed_meanwhile(purchase, value)
+            job = self._claimed_meanwhile(call, value)
             if job is None:
                 raise
             return job
 
     # The same payment again (J3)
 
-    def _replay(self, purchase: Purchase, earlier: Claim, value: Value) -> Job | None:
+    def _replay(self, call: PaidCall, earlier: Claim, value: Value) -> Job | None:
         """Give the job this very call became; None when a crash came between claim and record (J7)."""
-        if purchase.identity.envelope_digest != earlier.envelope:
-            self._claims.count_mismatch(purchase.digest)
+        if call.identity.envelope_digest != earlier.envelope:
+            self._claims.count_mismatch(call.digest)
             raise PaymentMismatch
-        if purchase.call_digest(value()) != earlier.call:
+        if call.call_digest(value()) != earlier.call:
             raise PaymentMismatch
-        if earlier.identifier and purchase.identifier != earlier.identifier:
+        if earlier.identifier and call.identifier != earlier.identifier:
             raise PaymentMismatch("This payment came with a payment identifier: send it again with it.")
         if not earlier.identifier and earlier.mismatches >= MISMATCHES_ALLOWED:
-            self._refuse_strangers(purchase)
+            self._refuse_strangers(call)
         try:
             return self._store.get(earlier.job)
         except JobNotFound:
-            current = self._claims.find(purchase.digest)
+            current = self._claims.find(call.digest)
             if current is None or current.gone:
                 raise PaymentMismatch("This payment was used for a job that is deleted by now.") from None
         return None
 
-    def _claimed_meanwhile(self, purchase: Purchase, value: Value) -> Job | None:
+    def _claimed_meanwhile(self, call: PaidCall, value: Value) -> Job | None:
         """Give the job that another call made of the payment while this one was judged.
 
         Its settlement may be why the facilitator refused, and a 402 would have the buyer sign again (H4).
         """
-        earlier = self._claims.find(purchase.digest)
-        return self._replay(purchase, earlier, value) if earlier else None
+        earlier = self._claims.find(call.digest)
+        return self._replay(call, earlier, value) if earlier else None
 
-    def _refuse_strangers(self, purchase: Purchase) -> None:
-        if purchase.proof is None or not verify_proof(
-            purchase.proof,
-            payer=purchase.identity.payer,
-            service=purchase.service.name,
-            nonce=purchase.identity.nonce,
+    def _refuse_strangers(self, call: PaidCall) -> None:
+        if call.proof is None or not verify_proof(
+            call.proof,
+            payer=call.identity.payer,
+            service=call.service.name,
+            nonce=call.identity.nonce,
             public_url=self._settings.public_url,
             now=time.time(),
         ):
@@ -135,26 +135,26 @@ class ClaimDesk:
 
     # A new payment
 
-    def _claim(self, purchase: Purchase, value: dict[str, Any], job_id: str | None = None) -> Job:
-        service = purchase.service
+    def _claim(self, call: PaidCall, value: dict[str, Any], job_id: str | None = None) -> Job:
+        service = call.service
         problems = service.validate_input(value)
         if problems:
             raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
         now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
-        checked = self._check(service, purchase.payload, offer, now)
+        checked = self._check(service, call.payload, offer, now)
         job_id = job_id or new_job_id(service.name)
-        place = place_for(job_id, purchase.digest)
+        place = place_for(job_id, call.digest)
         window = self._window(service, checked, now, read_at)
         average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
         try:
-            self._verify(purchase.payload, offer)
-            self._bind_identifier(purchase)
+            self._verify(call.payload, offer)
+            self._bind_identifier(call)
         except BaseException:
             self._lanes.release(service, place)
             raise
         draft = draft_of(
-            purchase,
+            call,
             value,
             offer,
             checked,
@@ -162,7 +162,7 @@ class ClaimDesk:
             window_seconds=self._window(service, checked, now, read_at),
             settings=self._settings,
         )
-        return self._record(purchase, value, job_id, draft, average)
+        return self._record(call, value, job_id, draft, average)
 
     def _check(
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
@@ -192,32 +192,32 @@ class ClaimDesk:
         if not verdict.valid:
             raise PaymentRejected(verdict.reason or "invalid_payment")
 
-    def _bind_identifier(self, purchase: Purchase) -> None:
-        if purchase.identifier:
-            seconds = self._settings.retention_seconds + purchase.service.max_timeout_seconds
-            if not self._claims.bind_identifier(purchase.identifier, purchase.digest, seconds=seconds):
+    def _bind_identifier(self, call: PaidCall) -> None:
+        if call.identifier:
+            seconds = self._settings.retention_seconds + call.service.max_timeout_seconds
+            if not self._claims.bind_identifier(call.identifier, call.digest, seconds=seconds):
                 raise IdentifierMismatch
 
     def _record(
-        self, purchase: Purchase, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
+        self, call: PaidCall, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
     ) -> Job:
         """Take the claim key, then write the record; a concurrent call gets the job of the first.
 
         From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
         One that ran out is taken again, and then the claim, which the sweep may have given up (J7).
         """
-        service = purchase.service
+        service = call.service
         while True:
-            taken = self._claims.take(purchase.digest, purchase.claim(job_id, value))
+            taken = self._claims.take(call.digest, call.claim(job_id, value))
             if taken is not None and taken.job != job_id:
-                self._lanes.release(service, place_for(job_id, purchase.digest))
-                if job := self._replay(purchase, taken, lambda: value):
+                self._lanes.release(service, place_for(job_id, call.digest))
+                if job := self._replay(call, taken, lambda: value):
                     return job
                 job_id = taken.job
             elif written := self._store.create(job_id, draft):
                 return self._wake(service, written, average_seconds)
             else:
-                place = place_for(job_id, purchase.digest)
+                place = place_for(job_id, call.digest)
                 seconds = self._settings.reservation_seconds
                 average_seconds = self._reserve(service, place, seconds=seconds)
 

@@ -20,7 +20,7 @@ from provider.jobs.model.status import Status
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
-from provider.jobs.store.listing import Listing
+from provider.jobs.store.listing import JobIndex
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -56,7 +56,7 @@ class Canceller:
 
         What became of them is counted: `cancelled`, `stopping`, `left` (moved on), or the code of a refusal.
         """
-        found = Listing(self._store).ids(service, statuses)
+        found = JobIndex(self._store).ids(service, statuses)
         counts = Counter(self._outcome(job_id, statuses, forfeit) for job_id in found)
         for job_id in Lanes(self._store).next(service, 1):  # One look is enough for those that are left (Q6).
             self._dispatcher.handle(job_id)

@@ -22,7 +22,7 @@ RECORD_MISSING = "job_record_missing"
 ABANDONED = "claim_abandoned"
 
 
-class Leftovers:
+class Orphans:
     """Clears a service's lists."""
 
     def __init__(self, store: JobStore, settings: Settings) -> None:

@@ -18,7 +18,7 @@ from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late, may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode
-from provider.jobs.recover.orphans import Leftovers
+from provider.jobs.recover.orphans import Orphans
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
 from provider.jobs.store import metrics
@@ -84,7 +84,7 @@ class Sweep:
         self._settings = settings
         self._lanes = Lanes(store)
         self._claims = ClaimKeys(store)
-        self._leftovers = Leftovers(store, settings)
+        self._orphans = Orphans(store, settings)
         self._figures = Unhurried(Figures(store), metrics.SWEPT_AT)
         self._outcomes = Outcomes(store, _NoWakeUps(), settings)
 
@@ -117,10 +117,10 @@ class Sweep:
     def _look(self, name: str, service: Service | None, now: Now, report: SweepReport) -> None:
         """Take the action that applies to each due job of a service; those that stay as they are get time."""
         found = self._store.due(name, now.ms, limit=self._settings.sweep_batch)
-        due = self._leftovers.own(name, found)
+        due = self._orphans.own(name, found)
         looks = [(job, self._action(job, now)) for job in self._store.get_many(due)]
         unread = set(due) - {job.id for job, _ in looks}
-        cleared = self._leftovers.clear(unread)
+        cleared = self._orphans.clear(unread)
         report.actions += Counter(clear=len(cleared))
         waits, asked = (
             [job.id for job, act in looks if act == one] for one in (self.wait, self.settle_again)
@@ -203,7 +203,7 @@ class Sweep:
         """Give up claims whose writer died before the record (J7); those of a withdrawn service wait."""
         if service is not None:
             until_ms = now.ms - int(self._settings.orphan_margin_seconds * 1000)
-            given_up = self._leftovers.give_up(service, until_ms, self._settings.sweep_batch)
+            given_up = self._orphans.give_up(service, until_ms, self._settings.sweep_batch)
             report.actions += Counter(abandon=given_up)
 
     def _wake(self, name: str, service: Service | None, report: SweepReport) -> None:
@@ -214,7 +214,7 @@ class Sweep:
                 report.stranded[name] = waiting
                 log.warning(STRANDED, service=name, jobs=waiting)
             return
-        heads, cleared = self._leftovers.clear_heads(name, min(waiting, service.concurrency - busy))
+        heads, cleared = self._orphans.clear_heads(name, min(waiting, service.concurrency - busy))
         report.actions += Counter(clear=cleared)
         for job_id in heads:
             self._dispatcher.handle(job_id)

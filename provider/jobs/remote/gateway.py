@@ -15,10 +15,10 @@ import structlog
 from provider.errors import ServiceNotAllowed, UnknownService
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Lease
-from provider.jobs.remote.held_lease import Answer, Hold
-from provider.jobs.remote.progress_throttle import LastWord, Progress, Said
-from provider.jobs.run.classify import Failure, judge_failure, judge_output
-from provider.jobs.run.dequeue import Turns
+from provider.jobs.remote.held_lease import HeldLease, LeaseAnswer
+from provider.jobs.remote.progress_throttle import Progress, ProgressThrottle, TimedProgress
+from provider.jobs.run.classify import FailureClass, judge_failure, judge_output
+from provider.jobs.run.dequeue import Dequeuer
 from provider.jobs.run.messages import Checkpoint, End, Failed, Succeeded
 from provider.jobs.run.transitions import Outcomes, name_of
 from provider.jobs.store import metrics
@@ -38,7 +38,7 @@ CLAIMED = "job_claimed"
 class Assignment:
     """A job in the hands of a worker, and what earlier attempts did of it."""
 
-    hold: Hold
+    hold: HeldLease
     lease: Lease
     completed_units: frozenset[str]
     cursors: Mapping[str, Any]
@@ -56,9 +56,9 @@ class Gateway:
         self._lease_seconds = settings.lease_seconds
         self._lanes = Lanes(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
-        self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
+        self._dequeuer = Dequeuer(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
         self._figures = Figures(store)
-        self._last_word = LastWord(self._write_last)
+        self._throttle = ProgressThrottle(self._write_last)
         self._served: dict[str, str] = {}
 
     # Claims
@@ -69,16 +69,16 @@ class Gateway:
         Raises ServiceNotAllowed and UnknownService.
         """
         for service in self._in_turn(worker, self.wanted(worker, names)):
-            lease = self._turns.take(service, f"{worker.name}.{secrets.token_hex(16)}")
+            lease = self._dequeuer.take(service, f"{worker.name}.{secrets.token_hex(16)}")
             if lease is not None:
                 self._served[worker.name] = service.name
                 log.info(CLAIMED, job_id=lease.job.id, worker=worker.name)
-                hold = Hold(service, lease.job, self._store.now_ms(service.name))
+                hold = HeldLease(service, lease.job, self._store.now_ms(service.name))
                 self._shorten(hold, lease.owner)
                 return Assignment(hold, lease, *self._store.work(lease.job.id))
         return None
 
-    def _shorten(self, hold: Hold, owner: str) -> None:
+    def _shorten(self, hold: HeldLease, owner: str) -> None:
         """Have no lease outlive a short budget, though its worker may never be heard of again (R2)."""
         if (seconds := hold.next_lease_seconds(self._lease_seconds)) < self._lease_seconds:
             self._lanes.renew(hold.job.id, owner, lease_seconds=seconds)
@@ -99,48 +99,50 @@ class Gateway:
 
     # While the work goes on
 
-    def renew(self, worker: RemoteWorker, job_id: str, lease: str) -> Answer:
+    def renew(self, worker: RemoteWorker, job_id: str, lease: str) -> LeaseAnswer:
         """Prolong the lease (R1)."""
         held = self._held(worker, job_id, lease)
-        return held if isinstance(held, Answer) else self._prolong(held, lease)
+        return held if isinstance(held, LeaseAnswer) else self._prolong(held, lease)
 
-    def progress(self, worker: RemoteWorker, job_id: str, lease: str, progress: Progress) -> Answer:
+    def progress(self, worker: RemoteWorker, job_id: str, lease: str, progress: Progress) -> LeaseAnswer:
         """Note how far the work is. It is written once a second at most, the last value always (R4)."""
         held = self._held(worker, job_id, lease)
-        if isinstance(held, Answer):
+        if isinstance(held, LeaseAnswer):
             return held
         if (early := held.seconds_until_progress) > 0:
-            self._last_word.keep(job_id, lease, Said(progress, held.now_ms), early)
+            self._throttle.keep(job_id, lease, TimedProgress(progress, held.now_ms), early)
             return held.as_it_is()
-        return self._prolong(held, lease, Said(progress, held.now_ms))
+        return self._prolong(held, lease, TimedProgress(progress, held.now_ms))
 
     def checkpoint(
         self, worker: RemoteWorker, job_id: str, lease: str, marks: Sequence[Checkpoint]
-    ) -> Answer:
+    ) -> LeaseAnswer:
         """Complete units, or note where open ones stand (R5)."""
         held = self._held(worker, job_id, lease)
-        if isinstance(held, Answer):
+        if isinstance(held, LeaseAnswer):
             return held
         if not all(self._store.checkpoint(job_id, lease, mark.unit, mark.cursor) for mark in marks):
-            return Answer.lost()
+            return LeaseAnswer.lost()
         return self._prolong(held, lease, moved=True)
 
-    def _prolong(self, held: Hold, lease: str, said: Said | None = None, *, moved: bool = False) -> Answer:
+    def _prolong(
+        self, held: HeldLease, lease: str, said: TimedProgress | None = None, *, moved: bool = False
+    ) -> LeaseAnswer:
         """Prolong a lease, unless the job is to be cancelled: then its worker has what is left of it."""
         if held.job.cancel:
             return held.as_it_is()
         seconds = held.next_lease_seconds(self._lease_seconds)
         moved_at_ms = held.now_ms if said or moved else None
         renewed = self._renew(held.job.id, lease, seconds, said, moved_at_ms)
-        return Answer.lost() if renewed is None else held.prolonged(seconds, cancel=renewed[1])
+        return LeaseAnswer.lost() if renewed is None else held.prolonged(seconds, cancel=renewed[1])
 
-    def _write_last(self, job_id: str, lease: str, said: Said) -> None:
+    def _write_last(self, job_id: str, lease: str, said: TimedProgress) -> None:
         """Write progress that was kept back; the lease lasts no longer for it, as its teller was answered."""
         now_ms = self._store.now_ms(job_id.rpartition(".")[0])
         self._renew(job_id, lease, 0, said, now_ms)
 
     def _renew(
-        self, job_id: str, lease: str, seconds: float, said: Said | None, moved_at_ms: int | None
+        self, job_id: str, lease: str, seconds: float, said: TimedProgress | None, moved_at_ms: int | None
     ) -> tuple[int, bool] | None:
         reported = {"progress": said.progress, "reported_at_ms": said.at_ms} if said else {}
         return self._lanes.renew(job_id, lease, lease_seconds=seconds, moved_at_ms=moved_at_ms, **reported)  # type: ignore[arg-type]
@@ -149,40 +151,40 @@ class Gateway:
 
     def complete(
         self, worker: RemoteWorker, job_id: str, lease: str, output: Any, progress: Progress | None = None
-    ) -> Answer:
+    ) -> LeaseAnswer:
         """Take an output, if it fits the schema; the job goes on to its settlement."""
         end = judge_output(self._service(worker, job_id), output)
         answer = self._end(worker, job_id, lease, end, progress)
         if answer.accepted and isinstance(end, Failed):
-            return Answer(False, end.kind, detail=end.detail)
+            return LeaseAnswer(False, end.kind, detail=end.detail)
         return answer
 
     def fail(
-        self, worker: RemoteWorker, job_id: str, lease: str, kind: Failure, message: str,
+        self, worker: RemoteWorker, job_id: str, lease: str, kind: FailureClass, message: str,
         *, marks: Sequence[Checkpoint] = (), progress: Progress | None = None,
-    ) -> Answer:  # fmt: skip
+    ) -> LeaseAnswer:  # fmt: skip
         """Take the failure of a program. `message` is for the log only (E2)."""
         service = self._service(worker, job_id)
         if marks and not (answer := self.checkpoint(worker, job_id, lease, marks)).accepted:
             return answer
         return self._end(worker, job_id, lease, judge_failure(service, kind, message), progress)
 
-    def release(self, worker: RemoteWorker, job_id: str, lease: str) -> Answer:
+    def release(self, worker: RemoteWorker, job_id: str, lease: str) -> LeaseAnswer:
         """Take a job back at a planned stop; the start does not count (C8)."""
-        if last := self._last_word.take(job_id, lease):
+        if last := self._throttle.take(job_id, lease):
             self._write_last(job_id, lease, last)
         return self._leave(worker, job_id, lease, lambda held: self._outcomes.hand_back(held.job))
 
     def _end(
         self, worker: RemoteWorker, job_id: str, lease: str, end: End | Succeeded | Failed,
         progress: Progress | None,
-    ) -> Answer:  # fmt: skip
-        kept = self._last_word.take(job_id, lease)
+    ) -> LeaseAnswer:  # fmt: skip
+        kept = self._throttle.take(job_id, lease)
         return self._leave(
             worker, job_id, lease, lambda held: self._record(held, end, progress or held.latest(kept))
         )
 
-    def _record(self, held: Hold, end: End | Succeeded | Failed, progress: Progress) -> bool:
+    def _record(self, held: HeldLease, end: End | Succeeded | Failed, progress: Progress) -> bool:
         end = End.CANCELLED if held.job.cancel else end
         if not self._outcomes.record(held.service, held.job, end, progress):
             return False
@@ -191,31 +193,33 @@ class Gateway:
             self._lanes.learn(held.service, held.seconds)
         return True
 
-    def _leave(self, worker: RemoteWorker, job_id: str, lease: str, move: Callable[[Hold], bool]) -> Answer:
+    def _leave(
+        self, worker: RemoteWorker, job_id: str, lease: str, move: Callable[[HeldLease], bool]
+    ) -> LeaseAnswer:
         """End a hold by one move, tried again while only the version changed, as a renewal beside it does."""
         while True:
             held = self._held(worker, job_id, lease)
-            if isinstance(held, Answer):
+            if isinstance(held, LeaseAnswer):
                 return held
             if move(held):
                 self._wake(held.service)
-                return Answer(False, End.CANCELLED) if held.job.cancel else Answer(True)
+                return LeaseAnswer(False, End.CANCELLED) if held.job.cancel else LeaseAnswer(True)
 
     # Leases
 
-    def _held(self, worker: RemoteWorker, job_id: str, lease: str) -> Hold | Answer:
+    def _held(self, worker: RemoteWorker, job_id: str, lease: str) -> HeldLease | LeaseAnswer:
         """Read a job that a worker holds, ending it if its time is over; else the answer that he does not."""
         service = self._service(worker, job_id)
         while True:
             job = self._store.get(job_id)
             if job.owner != lease or not lease.startswith(f"{worker.name}."):
-                return Answer.lost()
-            held = Hold(service, job, self._store.now_ms(service.name))
+                return LeaseAnswer.lost()
+            held = HeldLease(service, job, self._store.now_ms(service.name))
             if (end := held.overdue) is None:
                 return held
-            if self._record(held, end, held.latest(self._last_word.take(job_id, lease))):
+            if self._record(held, end, held.latest(self._throttle.take(job_id, lease))):
                 self._wake(service)
-                return Answer(False, end)
+                return LeaseAnswer(False, end)
 
     def _service(self, worker: RemoteWorker, job_id: str) -> Service:
         name = job_id.rpartition(".")[0]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from provider.jobs.model.job import Job
-from provider.jobs.remote.progress_throttle import Progress, Said
+from provider.jobs.remote.progress_throttle import Progress, TimedProgress
 from provider.jobs.run.messages import End
 from provider.services import Service
 from provider.services.progress import PROGRESS_SECONDS
@@ -14,7 +14,7 @@ OVERTIME_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LeaseAnswer:
     """What became of a call about a job."""
 
     accepted: bool
@@ -27,13 +27,13 @@ class Answer:
     budget_seconds: float | None = None
 
     @classmethod
-    def lost(cls) -> "Answer":
+    def lost(cls) -> "LeaseAnswer":
         """Answer a worker that lost its lease."""
         return cls(False, End.LOST)
 
 
 @dataclass(frozen=True)
-class Hold:
+class HeldLease:
     """A job as its holder's call found it. Times are Redis' clock."""
 
     service: Service
@@ -66,7 +66,7 @@ class Hold:
             return 0.0
         return PROGRESS_SECONDS - self._since(self.job.moved_at_ms)
 
-    def latest(self, kept: Said | None) -> Progress:
+    def latest(self, kept: TimedProgress | None) -> Progress:
         """Return the latest progress: what was kept back here, or what is stored."""
         if kept is None or kept.at_ms < (self.job.reported_at_ms or 0):
             return self.job.progress
@@ -76,14 +76,14 @@ class Hold:
         """How long a lease lasts that is prolonged now."""
         return min(usual, self.budget_seconds + OVERTIME_SECONDS)
 
-    def as_it_is(self) -> Answer:
+    def as_it_is(self) -> LeaseAnswer:
         """Answer without having prolonged the lease."""
         return self.prolonged(-self._since(self.job.lease_until_ms), cancel=self.job.cancel)
 
-    def prolonged(self, lease_seconds: float, *, cancel: bool) -> Answer:
+    def prolonged(self, lease_seconds: float, *, cancel: bool) -> LeaseAnswer:
         """Answer that the work may go on."""
         seconds = self.next_lease_seconds(lease_seconds)
-        return Answer(True, cancel=cancel, lease_seconds=seconds, budget_seconds=self.budget_seconds)
+        return LeaseAnswer(True, cancel=cancel, lease_seconds=seconds, budget_seconds=self.budget_seconds)
 
     def _since(self, at_ms: int | None) -> float:
         return (self.now_ms - (at_ms or self.now_ms)) / 1000

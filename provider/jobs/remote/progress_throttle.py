@@ -13,23 +13,23 @@ Progress = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TimedProgress:
     """Progress, and when it was reported by Redis' clock: another process may receive later progress."""
 
     progress: Progress
     at_ms: int
 
 
-class LastWord:
+class ProgressThrottle:
     """Writes the last value of each job when its time has come. Threads share it; forks must not."""
 
-    def __init__(self, write: Callable[[str, str, Said], object]) -> None:
+    def __init__(self, write: Callable[[str, str, TimedProgress], object]) -> None:
         self._write = write
-        self._kept: dict[str, tuple[float, str, Said]] = {}
+        self._kept: dict[str, tuple[float, str, TimedProgress]] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def keep(self, job_id: str, owner: str, said: Said, seconds: float) -> None:
+    def keep(self, job_id: str, owner: str, said: TimedProgress, seconds: float) -> None:
         """Write this in `seconds`, in place of what waits for that already."""
         with self._changed:
             due = self._kept[job_id][0] if job_id in self._kept else time.monotonic() + seconds
@@ -39,7 +39,7 @@ class LastWord:
                 self._thread = threading.Thread(target=self._serve, name="last-word", daemon=True)
                 self._thread.start()
 
-    def take(self, job_id: str, owner: str) -> Said | None:
+    def take(self, job_id: str, owner: str) -> TimedProgress | None:
         """Give what waits to be written for this owner of a job, and write it no more."""
         with self._changed:
             _, kept_owner, said = self._kept.pop(job_id, (0.0, "", None))
@@ -53,12 +53,12 @@ class LastWord:
                 except StoreUnavailable:
                     self._keep_on(job_id, owner, said)
 
-    def _keep_on(self, job_id: str, owner: str, said: Said) -> None:
+    def _keep_on(self, job_id: str, owner: str, said: TimedProgress) -> None:
         """Try again later, unless later progress came: this may be the last report."""
         with self._changed:
             self._kept.setdefault(job_id, (time.monotonic() + PROGRESS_SECONDS, owner, said))
 
-    def _due(self) -> dict[str, tuple[float, str, Said]]:
+    def _due(self) -> dict[str, tuple[float, str, TimedProgress]]:
         """Wait until something is due, and give all that is."""
         with self._changed:
             while not (due := {i: kept for i, kept in self._kept.items() if kept[0] <= time.monotonic()}):

@@ -10,7 +10,7 @@ from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.services import Service
 
 
-class Failure(StrEnum):
+class FailureClass(StrEnum):
     """Classes of failures."""
 
     TRANSIENT = "transient"
@@ -22,10 +22,10 @@ class Failure(StrEnum):
     """No verdict on the job: its program died without a word."""
 
 
-RAISED: Mapping[Failure, type[HandlerError]] = {
-    Failure.TRANSIENT: TransientError,
-    Failure.DETERMINISTIC: DeterministicError,
-    Failure.ERROR: HandlerError,
+RAISED: Mapping[FailureClass, type[HandlerError]] = {
+    FailureClass.TRANSIENT: TransientError,
+    FailureClass.DETERMINISTIC: DeterministicError,
+    FailureClass.ERROR: HandlerError,
 }
 """What a handler here would raise to fail in the same class."""
 
@@ -49,11 +49,11 @@ def judge_error(service: Service, error: BaseException, detail: str) -> Failed:
     return Failed("deterministic" if isinstance(error, DeterministicError) else "error", detail)
 
 
-def judge_failure(service: Service, kind: Failure, message: str) -> End | Failed:
+def judge_failure(service: Service, kind: FailureClass, message: str) -> End | Failed:
     """Give the end that a failure is. `message` is for the log only (E2)."""
-    if kind is Failure.INTERRUPTED:
+    if kind is FailureClass.INTERRUPTED:
         return End.DIED
-    if kind is Failure.OUTPUT_INVALID:
+    if kind is FailureClass.OUTPUT_INVALID:
         return Failed(kind.value, message)
     return judge_error(service, RAISED[kind](), message)
 

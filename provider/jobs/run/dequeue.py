@@ -14,7 +14,7 @@ MOST_LATE_JOBS = 100
 """Expired jobs that one look clears out of the way before it leaves the rest to the sweep."""
 
 
-class Turns:
+class Dequeuer:
     """Leases the jobs of a lane in their order."""
 
     def __init__(self, store: JobStore, lanes: Lanes, outcomes: Outcomes, *, lease_seconds: float) -> None:

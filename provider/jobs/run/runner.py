@@ -9,7 +9,7 @@ import structlog
 from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Job, Lease
-from provider.jobs.run.dequeue import Turns
+from provider.jobs.run.dequeue import Dequeuer
 from provider.jobs.run.handler_process import HandlerProcess
 from provider.jobs.run.messages import Order, Succeeded
 from provider.jobs.run.supervisor import Supervisor
@@ -41,7 +41,7 @@ class Runner:
         self._lanes = Lanes(store)
         self._figures = Figures(store)
         self._outcomes = Outcomes(store, dispatcher, settings)
-        self._turns = Turns(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
+        self._dequeuer = Dequeuer(store, self._lanes, self._outcomes, lease_seconds=settings.lease_seconds)
         self._supervisor = Supervisor(store, self._lanes, HandlerProcess(registry))
 
     def run_lane(self, service_name: str) -> None:
@@ -65,7 +65,7 @@ class Runner:
             return None
         if service.remote:  # A forged message: remote workers claim for themselves.
             return None
-        lease = self._turns.take(service, secrets.token_hex(8))
+        lease = self._dequeuer.take(service, secrets.token_hex(8))
         if lease is None:
             return None
         self._run(service, lease)

@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WatchReport:
     """How a watch ended. `job` carries the version to move from."""
 
     job: Job
@@ -43,7 +43,7 @@ class Supervisor:
         self._lanes = lanes
         self._process = process
 
-    def watch(self, lease: Lease, order: Order, *, stall_seconds: float | None = None) -> Report:
+    def watch(self, lease: Lease, order: Order, *, stall_seconds: float | None = None) -> WatchReport:
         """Run a handler to its end. Whatever happens, it does not run any more when this returns."""
         watch = _Watch(lease, time.monotonic(), stall_seconds)
         try:
@@ -56,7 +56,7 @@ class Supervisor:
         except BaseException:
             self._process.kill()
             raise
-        return Report(watch.job, watch.end, watch.progress, time.monotonic() - watch.started)
+        return WatchReport(watch.job, watch.end, watch.progress, time.monotonic() - watch.started)
 
     def _next(self, inlet: Inlet, watch: "_Watch") -> Message | End | None:
         """Wait for a message until something else is due."""

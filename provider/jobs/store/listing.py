@@ -23,7 +23,7 @@ Entry = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class JobPage:
     """Some jobs, without payment, input and output."""
 
     jobs: Sequence[Job]
@@ -31,7 +31,7 @@ class Page:
     """Where the next page begins; None when this is the last one."""
 
 
-class Listing:
+class JobIndex:
     """Reads the index."""
 
     def __init__(self, store: JobStore) -> None:
@@ -46,13 +46,13 @@ class Listing:
         since_ms: int = 0,
         limit: int,
         after: str = "",
-    ) -> Page:
+    ) -> JobPage:
         """Read the next jobs in these statuses, claimed since a time. Raises ValueError for a bad `after`."""
         entries = self._entries(services, statuses, since_ms, limit + 1, _parse(after))
         shown = entries[:limit]
         known = glance(self._store, (job_id for _, job_id in shown))
         jobs = [known[job_id] for _, job_id in shown if job_id in known and known[job_id].status in statuses]
-        return Page(jobs, f"{shown[-1][0]}:{shown[-1][1]}" if len(entries) > limit else None)
+        return JobPage(jobs, f"{shown[-1][0]}:{shown[-1][1]}" if len(entries) > limit else None)
 
     def ids(self, service: str, statuses: Collection[Status]) -> Iterator[str]:
         """Name all jobs of a service in these statuses, a batch at a time; later claims are left out."""

@@ -22,9 +22,9 @@ from provider.payments.models import (
 )
 from provider.payments.schemas import dump_requirements
 from provider.payments.stellar import envelope
-from provider.payments.stellar.envelope import Envelope
+from provider.payments.stellar.envelope import PaymentEnvelope
 from provider.payments.stellar.signature import check_signature
-from provider.payments.stellar.signed import Authorization, Call
+from provider.payments.stellar.signed import Authorization, ContractCall
 from provider.payments.wire import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
@@ -129,13 +129,13 @@ def _known_network(network: str) -> str:
     return network
 
 
-def _check_sources(decoded: Envelope, facilitators: Collection[str]) -> None:
+def _check_sources(decoded: PaymentEnvelope, facilitators: Collection[str]) -> None:
     decoded.operation()  # Any other operation is refused first, whatever its sender.
     if any(source in facilitators for source in envelope.sources(decoded.transaction)):
         raise PaymentRejected(reasons.UNSAFE_SOURCE, "A source account is the facilitator's.")
 
 
-def _check_transfer(call: Call, offer: PaymentRequirements, facilitators: Collection[str]) -> str:
+def _check_transfer(call: ContractCall, offer: PaymentRequirements, facilitators: Collection[str]) -> str:
     """Compare the call with the offer, argument by argument; returns the payer."""
     if call.contract != offer.asset:
         raise PaymentRejected(reasons.WRONG_ASSET, f"The transfer is not of the asset {offer.asset}.")
@@ -167,7 +167,7 @@ def _check_accepted(accepted: PaymentRequirements, offer: PaymentRequirements) -
 
 
 def _check_authorization(
-    authorization: Authorization, call: Call, payer: str, facilitators: Collection[str]
+    authorization: Authorization, call: ContractCall, payer: str, facilitators: Collection[str]
 ) -> None:
     if authorization.address in facilitators:
         raise PaymentRejected(reasons.FACILITATOR_IN_AUTH, "The authorisation is by the facilitator.")

@@ -13,7 +13,7 @@ from stellar_sdk import MuxedAccount, StrKey, xdr
 
 from provider.errors import PaymentRejected
 from provider.payments import reasons
-from provider.payments.stellar.signed import Authorization, Call
+from provider.payments.stellar.signed import Authorization, ContractCall
 from provider.payments.stellar.usual import match_payment
 
 MAX_TRANSACTION_CHARS = 16 * 1024
@@ -27,7 +27,7 @@ _CREDENTIALS = {
 _PAYERS = (xdr.SCAddressType.SC_ADDRESS_TYPE_ACCOUNT, xdr.SCAddressType.SC_ADDRESS_TYPE_CONTRACT)
 
 
-class Envelope:
+class PaymentEnvelope:
     """A v1 envelope; `digest` is equal only for byte-equal ones."""
 
     def __init__(self, raw: bytes) -> None:
@@ -46,7 +46,7 @@ class Envelope:
         """Return the one invokeHostFunction operation."""
         return invoke_operation(self.transaction)
 
-    def call(self) -> Call:
+    def call(self) -> ContractCall:
         """Return the contract call of the one operation."""
         if self._usual is not None:
             return _usual_call(self._usual)
@@ -60,7 +60,7 @@ class Envelope:
 
 
 @lru_cache(maxsize=32)
-def decode(transaction: str) -> Envelope:
+def decode(transaction: str) -> PaymentEnvelope:
     """Decode the base64 of a v1 envelope; cached, since a call is identified first and checked later.
 
     Raises:
@@ -72,13 +72,15 @@ def decode(transaction: str) -> Envelope:
         raw = base64.b64decode(transaction, validate=True)
     except ValueError:
         raise malformed("The transaction is not base64.") from None
-    return Envelope(raw)
+    return PaymentEnvelope(raw)
 
 
-def _usual_call(found: Mapping[str, bytes]) -> Call:
+def _usual_call(found: Mapping[str, bytes]) -> ContractCall:
     sender, recipient = (_address_text(found[name]) for name in ("sender", "recipient"))
     amount = int.from_bytes(found["amount"], "big", signed=True)
-    return Call(_address_text(found["contract"]), b"transfer", (sender, recipient, amount), found["call"])
+    return ContractCall(
+        _address_text(found["contract"]), b"transfer", (sender, recipient, amount), found["call"]
+    )
 
 
 def _usual_authorization(found: Mapping[str, bytes]) -> Authorization:
@@ -137,11 +139,11 @@ def contract_call(operation: xdr.InvokeHostFunctionOp) -> xdr.InvokeContractArgs
     return call
 
 
-def read_call(call: xdr.InvokeContractArgs) -> Call:
+def read_call(call: xdr.InvokeContractArgs) -> ContractCall:
     """Read a contract call."""
     arguments = tuple(_argument(value) for value in call.args)
     contract = address_text(call.contract_address)
-    return Call(contract, call.function_name.sc_symbol, arguments, call.to_xdr_bytes())
+    return ContractCall(contract, call.function_name.sc_symbol, arguments, call.to_xdr_bytes())
 
 
 def _argument(value: xdr.SCVal) -> str | int | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ContractCall:
     """The contract call of an operation."""
 
     contract: str

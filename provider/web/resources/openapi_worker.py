@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from provider.jobs.run.classify import Failure
+from provider.jobs.run.classify import FailureClass
 
 SECURITY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A token of `provider tokens create`"}
 _TEXT = {"type": "string"}
@@ -33,7 +33,7 @@ _CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "fail": (
         "Tell that the work failed",
         {
-            "class": {"enum": [failure.value for failure in Failure]},
+            "class": {"enum": [failure.value for failure in FailureClass]},
             "message": {**_TEXT, "description": "for the log; no buyer sees it"},
             "checkpoints": _CHECKPOINTS,
             "progress": _PROGRESS,

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, g, request
 from marshmallow import Schema
 
 from provider.errors import InvalidToken
-from provider.jobs.remote.held_lease import Answer
+from provider.jobs.remote.held_lease import LeaseAnswer
 from provider.payments.wire import compact
 from provider.web.http.body import read_json
 from provider.web.parts import parts
@@ -90,7 +90,7 @@ def release(job_id: str) -> Response:
     return _act(parts().gateway.release, job_id, schemas.RenewSchema())
 
 
-def _act(action: Callable[..., Answer], job_id: str, schema: Schema) -> Response:
+def _act(action: Callable[..., LeaseAnswer], job_id: str, schema: Schema) -> Response:
     body = schemas.load(schema, read_json(request))
     return _answer(schemas.dump_answer(action(g.worker, job_id, **body)))
 

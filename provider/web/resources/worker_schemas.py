@@ -9,8 +9,8 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 
 from provider.errors import InvalidBody
 from provider.jobs.remote.gateway import Assignment
-from provider.jobs.remote.held_lease import Answer
-from provider.jobs.run.classify import Failure
+from provider.jobs.remote.held_lease import LeaseAnswer
+from provider.jobs.run.classify import FailureClass
 from provider.jobs.run.messages import Checkpoint
 from provider.payments.marshal import flatten
 from provider.services.checkpoints import cursor_text, unit_name
@@ -104,7 +104,7 @@ class CompleteSchema(_AboutJob):
 class FailSchema(_AboutJob):
     """A lease and why its job failed."""
 
-    kind = fields.Enum(Failure, by_value=True, required=True, data_key="class")
+    kind = fields.Enum(FailureClass, by_value=True, required=True, data_key="class")
     message = fields.String(load_default="", validate=validate.Length(max=20_000))
     marks = _marks(load_default=list)
     progress = fields.Nested(ProgressSchema, load_default=None, allow_none=True)
@@ -139,7 +139,7 @@ def dump_assignment(given: Assignment) -> dict[str, Any]:
     }
 
 
-def dump_answer(answer: Answer) -> dict[str, Any]:
+def dump_answer(answer: LeaseAnswer) -> dict[str, Any]:
     """Describe what became of a call; members that say nothing are left out."""
     told = {
         "reason": answer.reason,

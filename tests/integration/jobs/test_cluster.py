@@ -19,7 +19,7 @@ from provider.jobs.store.durability import Durability
 from provider.jobs.store.inspect import read_dossier
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.ledger_cache import LedgerCache
-from provider.jobs.store.listing import Listing
+from provider.jobs.store.listing import JobIndex
 from provider.jobs.store.stats import read_stats, read_stranded
 from provider.jobs.store.subscription import JobEvents, Waiter
 from provider.services import ChargePolicy
@@ -122,8 +122,8 @@ def test_counts_come_from_all_nodes(platform: Platform) -> None:
 def test_operators_see_and_act_on_all_nodes(platform: Platform) -> None:
     """A page merges services of several nodes; so do counts of what nobody offers."""
     jobs = [platform.buy(name) for name in LANES]
-    page = Listing(platform.store).page(list(LANES), list(Status), limit=2)
-    rest = Listing(platform.store).page(list(LANES), list(Status), limit=2, after=page.after or "")
+    page = JobIndex(platform.store).page(list(LANES), list(Status), limit=2)
+    rest = JobIndex(platform.store).page(list(LANES), list(Status), limit=2, after=page.after or "")
     assert {job.id for job in [*page.jobs, *rest.jobs]} == {job.id for job in jobs}
     assert read_dossier(platform.store, jobs[2].id).position == 1
     assert set(read_stranded(platform.store, {"two"})) == {"after", "before"}

@@ -7,18 +7,18 @@ import pytest
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
-from provider.jobs.store.listing import BATCH, Listing, Page
+from provider.jobs.store.listing import BATCH, JobIndex, JobPage
 from tests.support.jobs import Platform, service
 
 EVERY = tuple(Status)
 
 
 @pytest.fixture
-def listing(platform: Platform) -> Listing:
-    return Listing(platform.store)
+def listing(platform: Platform) -> JobIndex:
+    return JobIndex(platform.store)
 
 
-def ids(page: Page) -> list[str]:
+def ids(page: JobPage) -> list[str]:
     return [job.id for job in page.jobs]
 
 
@@ -34,7 +34,7 @@ def backdate(platform: Platform, job: Job, ms: int) -> str:
 
 
 def test_jobs_of_several_services_and_statuses_are_listed_newest_first(
-    platform: Platform, listing: Listing
+    platform: Platform, listing: JobIndex
 ) -> None:
     """By their claim, wherever they stand now."""
     oldest, newest = claim(platform, "after", 1000, 3000)
@@ -44,7 +44,7 @@ def test_jobs_of_several_services_and_statuses_are_listed_newest_first(
     assert ids(listing.page(["after", "before"], [Status.PENDING], limit=9)) == [between]
 
 
-def test_pages_give_every_job_once_whatever_moves_between_them(platform: Platform, listing: Listing) -> None:
+def test_pages_give_every_job_once_whatever_moves_between_them(platform: Platform, listing: JobIndex) -> None:
     """The cursor is a claim and its time; three of these were claimed in one millisecond."""
     bought = claim(platform, "after", *range(1000, 1006), 2000, 2000, 2000)
     bought += claim(platform, "before", 2000, 2500)
@@ -58,7 +58,7 @@ def test_pages_give_every_job_once_whatever_moves_between_them(platform: Platfor
     assert Counter(seen) == Counter(bought)
 
 
-def test_a_list_may_begin_at_a_time(platform: Platform, listing: Listing) -> None:
+def test_a_list_may_begin_at_a_time(platform: Platform, listing: JobIndex) -> None:
     """`--since`, to the millisecond."""
     _, second, third = claim(platform, "after", 1000, 2000, 3000)
     page = listing.page(["after"], EVERY, since_ms=2000, limit=1)
@@ -67,7 +67,7 @@ def test_a_list_may_begin_at_a_time(platform: Platform, listing: Listing) -> Non
 
 
 def test_a_job_that_is_deleted_or_moves_on_meanwhile_is_left_out(
-    platform: Platform, listing: Listing
+    platform: Platform, listing: JobIndex
 ) -> None:
     """An index entry is no promise; the page after it goes on from there."""
     gone, moved, kept = claim(platform, "after", 3000, 2000, 1000)
@@ -78,7 +78,7 @@ def test_a_job_that_is_deleted_or_moves_on_meanwhile_is_left_out(
     assert ids(listing.page(["after"], [Status.QUEUED], limit=2, after=page.after or "")) == [kept]
 
 
-def test_a_page_costs_what_is_on_it(platform: Platform, listing: Listing) -> None:
+def test_a_page_costs_what_is_on_it(platform: Platform, listing: JobIndex) -> None:
     """Not what is stored: 5 records are read of 30, and nothing that may be large."""
     claim(platform, "after", *range(30))
     client = platform.store.client
@@ -91,12 +91,12 @@ def test_a_page_costs_what_is_on_it(platform: Platform, listing: Listing) -> Non
 
 
 @pytest.mark.parametrize("after", ["nonsense", "12:nonsense", "x:after." + "0" * 32])
-def test_a_cursor_of_nobody_is_refused(listing: Listing, after: str) -> None:
+def test_a_cursor_of_nobody_is_refused(listing: JobIndex, after: str) -> None:
     with pytest.raises(ValueError, match=r"invalid literal|not a job id"):
         listing.page(["after"], EVERY, limit=5, after=after)
 
 
-def test_all_jobs_of_a_status_are_named_in_batches(platform: Platform, listing: Listing) -> None:
+def test_all_jobs_of_a_status_are_named_in_batches(platform: Platform, listing: JobIndex) -> None:
     """More than one batch, without those that are claimed meanwhile."""
     platform.registry.add(service("big", max_queued=10_000, max_wait_seconds=1e9))
     index = keys.index("big")

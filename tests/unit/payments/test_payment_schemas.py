@@ -95,7 +95,7 @@ def test_a_failed_settlement_says_why() -> None:
     assert schemas.load_settlement_response(body).error_reason == "insufficient_funds"
 
 
-@pytest.mark.parametrize("load", [schemas.load_verdict, schemas.load_settlement_response])
+@pytest.mark.parametrize("load", [schemas.load_verify_response, schemas.load_settlement_response])
 @pytest.mark.parametrize("yes", ["true", 1, 1.0, None, [], "yes"])
 def test_only_a_boolean_is_a_yes(load: Callable[[Any], Any], yes: Any) -> None:
     """`"true"` and `1` are not."""

@@ -12,7 +12,7 @@ from stellar_sdk import Keypair, xdr
 from provider.errors import PaymentRejected
 from provider.payments.models import PaymentRequirements
 from provider.payments.stellar import envelope
-from provider.payments.stellar.envelope import Envelope
+from provider.payments.stellar.envelope import PaymentEnvelope
 from provider.payments.stellar.usual import match_payment
 from tests.support.payments import signed_payment
 from tests.unit.payments.conftest import EXPIRATION, bent, entry_of, fixture, operation_of
@@ -36,7 +36,7 @@ USUAL = sorted({raw for name in RECORDED for raw in _transactions(fixture(name))
 
 def _agrees(raw: bytes) -> bool:
     """Tell whether the pattern read the bytes; fails when the general decoder reads something else."""
-    decoded = Envelope(raw) if match_payment(raw) else None
+    decoded = PaymentEnvelope(raw) if match_payment(raw) else None
     if decoded is None:
         return False
     operation = decoded.operation()
@@ -119,4 +119,4 @@ def test_too_little_or_too_much_is_no_match(raw: bytes) -> None:
     """And the general decoder refuses it."""
     assert match_payment(raw) is None
     with pytest.raises(PaymentRejected):
-        Envelope(raw)
+        PaymentEnvelope(raw)

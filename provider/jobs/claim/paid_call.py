@@ -23,7 +23,7 @@ from provider.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Purchase:
+class PaidCall:
     """A paid call on its way to a job."""
 
     service: Service
@@ -35,7 +35,7 @@ class Purchase:
     proof: str | None
 
     @classmethod
-    def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "Purchase":
+    def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "PaidCall":
         """Read the identity of a payment. Raises PaymentRejected for what cannot be identified."""
         identity = identify_payment(payload)
         digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
@@ -52,7 +52,7 @@ class Purchase:
 
 
 def draft_of(
-    purchase: Purchase,
+    call: PaidCall,
     value: dict[str, Any],
     offer: PaymentRequirements,
     checked: CheckedPayment,
@@ -62,9 +62,9 @@ def draft_of(
     settings: Settings,
 ) -> Draft:
     """Write down the job of a payment that was checked against an offer."""
-    service, window = purchase.service, max(0.001, window_seconds)
+    service, window = call.service, max(0.001, window_seconds)
     status = Status.PENDING if service.charge.pays_first else Status.QUEUED
-    wire = [dump_payload(purchase.payload), dump_requirements(offer)]
+    wire = [dump_payload(call.payload), dump_requirements(offer)]
     return Draft(
         status=status,
         terms=Terms(
