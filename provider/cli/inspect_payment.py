@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from provider import strict_json
 from provider.errors import CallError, PaymentRejected
-from provider.payments import wire
 from provider.payments.headers import decode_payment_signature
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.schemas import load_payload, load_requirements
@@ -73,13 +73,17 @@ def inspect(
 
 def _read_payload(text: str) -> PaymentPayload:
     text = text.strip()
-    return load_payload(wire.parse_object(text)) if text.startswith("{") else decode_payment_signature(text)
+    return (
+        load_payload(strict_json.parse_object(text))
+        if text.startswith("{")
+        else decode_payment_signature(text)
+    )
 
 
 def _read_offers(text: str) -> list[PaymentRequirements]:
     # A list is no object, so it is read as the `accepts` of one.
     try:
-        found = wire.parse_object(f'{{"accepts": {text}}}' if text.lstrip().startswith("[") else text)
+        found = strict_json.parse_object(f'{{"accepts": {text}}}' if text.lstrip().startswith("[") else text)
         accepts = found.get("accepts")
         return [load_requirements(offer) for offer in (accepts if isinstance(accepts, list) else [found])]
     except (CallError, ValueError) as error:

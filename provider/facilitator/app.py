@@ -16,7 +16,7 @@ from provider.errors import CallError, InvalidBody, RpcError
 from provider.facilitator.facilitator import Facilitator
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.schemas import load_payload, load_requirements
-from provider.payments.wire import parse_object
+from provider.strict_json import parse_object
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from provider import errors
+from provider import errors, strict_json
 from provider.bounded_http import new_session
-from provider.payments import transport, wire
+from provider.payments import transport
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
 from provider.payments.schemas import dump_payload, dump_requirements, load_verify_response
@@ -125,7 +125,7 @@ class FacilitatorClient:
 
 
 def _body(payload: PaymentPayload, requirements: PaymentRequirements) -> bytes:
-    return wire.compact(
+    return strict_json.compact(
         {
             "x402Version": X402_VERSION,
             "paymentPayload": dump_payload(payload),

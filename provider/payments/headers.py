@@ -5,8 +5,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
-from provider import errors
-from provider.payments import wire
+from provider import errors, strict_json
 from provider.payments.models import PaymentPayload
 from provider.payments.schemas import load_payload
 
@@ -34,7 +33,7 @@ def decode_object(header: str, *, max_chars: int = MAX_SIGNATURE_CHARS) -> dict[
     if len(header) > max_chars:
         raise errors.InvalidHeader(f"The payment header has more than {max_chars} characters; shorten it.")
     try:
-        return wire.parse_object(_decode_base64(header.strip()).decode("utf-8"))
+        return strict_json.parse_object(_decode_base64(header.strip()).decode("utf-8"))
     except UnicodeDecodeError:
         raise errors.InvalidHeader("The payment header is not base64 of UTF-8; encode JSON.") from None
     except binascii.Error as problem:
@@ -63,7 +62,7 @@ def encode_payment_signature(body: Mapping[str, Any]) -> str:
 
 
 def _encode(body: Mapping[str, Any], name: str, max_chars: int = MAX_ANSWER_CHARS) -> str:
-    header = base64.b64encode(wire.compact(body)).decode("ascii")
+    header = base64.b64encode(strict_json.compact(body)).decode("ascii")
     if len(header) > max_chars:
         raise errors.HeaderTooLarge(
             f"The {name} header would have {len(header)} characters, at most {max_chars} are safe; "

@@ -5,8 +5,8 @@ from functools import lru_cache
 import requests
 from urllib3.exceptions import ConnectTimeoutError
 
+from provider import strict_json
 from provider.bounded_http import CONNECT_TIMEOUT_SECONDS, budget
-from provider.payments import wire
 from provider.payments.settlement import FacilitatorAnswer, Failure
 
 MAX_ANSWER_BYTES = 64 * 1024
@@ -64,7 +64,7 @@ def _read(response: requests.Response) -> FacilitatorAnswer:
 def answer_of(status: int, content: bytes) -> FacilitatorAnswer:
     """Read the content of an answer as the JSON object it should be."""
     try:
-        return FacilitatorAnswer(status, wire.parse_object(content))
+        return FacilitatorAnswer(status, strict_json.parse_object(content))
     except ValueError:
         return FacilitatorAnswer(status, failure=Failure.UNREADABLE)
 

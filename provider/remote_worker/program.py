@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import structlog
 
+from provider import strict_json
 from provider.remote_worker.gateway_client import Job
 
 log = structlog.get_logger()
@@ -173,8 +174,8 @@ class Program:
 
 def _message(line: bytes) -> Event | None:
     """Read a line: `{"progress": {"done": 1, …}}` or `{"checkpoint": {"unit": "a", …}}`."""
-    with suppress(ValueError, RecursionError):
-        match json.loads(line):
+    with suppress(ValueError):
+        match strict_json.parse(line):
             case {"progress": {"done": int() | float()} as progress}:
                 return ProgressMessage(progress)
             case {"checkpoint": {"unit": str()} as checkpoint}:

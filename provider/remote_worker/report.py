@@ -1,9 +1,9 @@
 """The final report on a job, derived from how its program ended (R6)."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from provider import strict_json
 from provider.remote_worker.program import MOST_OUTPUT_BYTES, Ended
 
 EX_DATAERR, EX_TEMPFAIL = 65, 75
@@ -43,6 +43,6 @@ def _report_output(text: bytes) -> Report:
     if len(text) > MOST_OUTPUT_BYTES:
         return report_failure("output_invalid", f"its output has more than {MOST_OUTPUT_BYTES} bytes")
     try:
-        return Report("complete", {"output": json.loads(text)})
-    except (ValueError, RecursionError) as error:
+        return Report("complete", {"output": strict_json.parse(text)})
+    except ValueError as error:
         return report_failure("output_invalid", f"its output is not JSON: {error}"[:500])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from provider import strict_json
 from provider.errors import CheckpointRefused
 from provider.services.plain import not_json
 from provider.settings import Settings
@@ -58,7 +59,7 @@ class Checkpoints:
         self._completed = dict.fromkeys(completed)
         self._cursors = dict(cursors)
         self._sizes = {unit: _bytes(unit) for unit in self._completed}
-        self._sizes |= {unit: _bytes(unit) + len(_to_json(value)) for unit, value in cursors.items()}
+        self._sizes |= {unit: _bytes(unit) + len(strict_json.dumps(value)) for unit, value in cursors.items()}
         self._total = sum(self._sizes.values())
 
     @property
@@ -118,18 +119,13 @@ def cursor_text(cursor: Any) -> str:
     if cursor is None:
         return ""
     try:
-        text = _to_json(cursor)
+        text = strict_json.dumps(cursor)
         problems = list(not_json(json.loads(text)))
     except (TypeError, ValueError, RecursionError) as error:
         raise CheckpointRefused(f"a cursor must be JSON: {error}") from error
     if problems:
         raise CheckpointRefused(f"a cursor must be JSON: {problems[0]}")
     return text
-
-
-def _to_json(value: Any) -> str:
-    """Spell a value compactly, in ASCII."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _bytes(text: str) -> int:

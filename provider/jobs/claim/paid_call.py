@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from provider import strict_json
 from provider.jobs.model.job import Draft, Terms
 from provider.jobs.model.status import Status
 from provider.jobs.store.claims import Claim
@@ -79,8 +80,8 @@ def draft_of(
             claim_ledger=claim_ledger,
             max_timeout_seconds=service.max_timeout_seconds,
         ),
-        input=json.dumps(value, separators=(",", ":")),
-        payment=json.dumps(wire, separators=(",", ":")),
+        input=strict_json.dumps(value),
+        payment=strict_json.dumps(wire),
         window_seconds=window,
         expires_seconds=service.max_timeout_seconds + settings.orphan_margin_seconds,
         look_seconds=settings.sweep_seconds if status is Status.PENDING else window,

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from provider import strict_json
 from provider.errors import RecordUnreadable
 from provider.jobs.model.job import Job, Terms
 from provider.jobs.model.status import ErrorCode, Status
@@ -73,4 +74,4 @@ def _decode(name: str, text: str) -> Any:
 
 def dump_receipt(receipt: Receipt) -> str:
     """Spell what a receipt adds to the terms of its job."""
-    return json.dumps([receipt.transaction, receipt.ledger], separators=(",", ":"))
+    return strict_json.dumps([receipt.transaction, receipt.ledger])

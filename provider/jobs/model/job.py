@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from provider import strict_json
 from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import ErrorCode, Status
 from provider.payments.models import Receipt, claim_digest
@@ -38,7 +39,7 @@ class Terms:
         return Receipt(self.network, transaction, self.payer, self.amount, self.asset, ledger)
 
     def dumps(self) -> str:
-        return json.dumps([getattr(self, f.name) for f in fields(self)], separators=(",", ":"))
+        return strict_json.dumps([getattr(self, f.name) for f in fields(self)])
 
     @classmethod
     def loads(cls, text: str) -> "Terms":

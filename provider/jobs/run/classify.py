@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from provider import strict_json
 from provider.errors import DeterministicError, HandlerError, TransientError
 from provider.jobs.run.messages import End, Failed, Succeeded
 from provider.services import Service
@@ -33,7 +34,7 @@ RAISED: Mapping[FailureClass, type[HandlerError]] = {
 def judge_output(service: Service, output: Any) -> Succeeded | Failed:
     """Take what a handler returned for its output, if it is JSON that fits the schema."""
     try:
-        text = to_json(output)
+        text = strict_json.dumps(output)
     except (TypeError, ValueError, RecursionError) as error:
         return Failed("output_invalid", f"not JSON: {error}")
     problems = service.validate_output(json.loads(text))
@@ -56,8 +57,3 @@ def judge_failure(service: Service, kind: FailureClass, message: str) -> End | F
     if kind is FailureClass.OUTPUT_INVALID:
         return Failed(kind.value, message)
     return judge_error(service, RAISED[kind](), message)
-
-
-def to_json(value: Any) -> str:
-    """Spell a value compactly. Raises TypeError or ValueError for what is no JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

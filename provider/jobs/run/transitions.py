@@ -1,12 +1,12 @@
 """What becomes of a running job: the moves that runner, gateway, sweep and operator share (R2, R6, R7)."""
 
-import json
 import random
 from collections.abc import Mapping
 from typing import Any
 
 import structlog
 
+from provider import strict_json
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import LEASE, Job
 from provider.jobs.model.status import ErrorCode, Status
@@ -176,4 +176,4 @@ def backoff_seconds(retries: int) -> float:
 
 
 def _progress(progress: Mapping[str, Any] | None) -> dict[str, str]:
-    return {"progress": json.dumps(progress, separators=(",", ":"))} if progress else {}
+    return {"progress": strict_json.dumps(progress)} if progress else {}

@@ -6,6 +6,7 @@ import time
 
 import structlog
 
+from provider import strict_json
 from provider.errors import JobNotFound, NotDurable, StoreUnavailable
 from provider.jobs.model.codec import dump_receipt
 from provider.jobs.model.dispatcher import Dispatcher
@@ -170,4 +171,4 @@ class Settler:
 
 def _note(reason: str, transaction: str | None = None) -> str:
     note = {"reason": reason, "transaction": transaction}
-    return json.dumps({name: text for name, text in note.items() if text}, separators=(",", ":"))
+    return strict_json.dumps({name: text for name, text in note.items() if text})

@@ -1,9 +1,9 @@
 """Lanes: admission, order, and the leases under which jobs run (§6, R1)."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from provider import strict_json
 from provider.errors import LaneFull
 from provider.jobs.model import pace
 from provider.jobs.model.codec import job_from_flat
@@ -113,7 +113,7 @@ class Lanes:
         Progress that comes through several processes says when it was told: what is older is not written.
         """
         service = service_of(job_id)
-        pairs = [] if progress is None else ["progress", json.dumps(progress, separators=(",", ":"))]
+        pairs = [] if progress is None else ["progress", strict_json.dumps(progress)]
         pairs += [] if moved_at_ms is None else ["moved_at_ms", str(moved_at_ms)]
         pairs += ["reported_at_ms", str(reported_at_ms)] if reported_at_ms else []
         answer = self._scripts(

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from provider import strict_json
 from provider.errors import InvalidToken, TokenExists
 from provider.jobs.store import keys
 from provider.jobs.store.client import reaching_redis
@@ -48,7 +49,7 @@ class Tokens:
             "created_at_ms": self._store.now_ms(),
         }
         with reaching_redis():
-            if not self._client.hsetnx(keys.WORKERS, name, json.dumps(record, separators=(",", ":"))):
+            if not self._client.hsetnx(keys.WORKERS, name, strict_json.dumps(record)):
                 raise TokenExists
         return f"{name}.{secret}"
 

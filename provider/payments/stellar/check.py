@@ -25,7 +25,7 @@ from provider.payments.stellar import envelope
 from provider.payments.stellar.envelope import PaymentEnvelope
 from provider.payments.stellar.signature import check_signature
 from provider.payments.stellar.signed import Authorization, ContractCall
-from provider.payments.wire import same_json
+from provider.strict_json import same_json
 
 EXPIRATION_TOLERANCE_LEDGERS = 2
 

@@ -5,8 +5,8 @@ from typing import Any
 from flask import Request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from provider import strict_json
 from provider.errors import BodyTooLarge, InvalidBody
-from provider.payments import wire
 from provider.services import Service
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -31,7 +31,7 @@ def parse_body(data: bytes) -> dict[str, Any]:
     if not data.strip():
         return {}
     try:
-        return wire.parse_object(data)
+        return strict_json.parse_object(data)
     except UnicodeDecodeError:
         raise InvalidBody("The body is not UTF-8 text; send JSON.") from None
     except ValueError as error:

@@ -11,8 +11,8 @@ from provider.payments.headers import PAYMENT_REQUIRED, encode_payment_required
 from provider.payments.identifier import declare_identifier
 from provider.payments.models import PaymentRequirements
 from provider.payments.schemas import payment_required
-from provider.payments.wire import compact
 from provider.services import Service
+from provider.strict_json import compact
 from provider.web.http.bazaar import discovery_extension, is_consistent
 
 UNPAID = "PAYMENT-SIGNATURE header is required"

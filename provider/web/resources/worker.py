@@ -8,7 +8,7 @@ from marshmallow import Schema
 
 from provider.errors import InvalidToken
 from provider.jobs.remote.held_lease import LeaseAnswer
-from provider.payments.wire import compact
+from provider.strict_json import compact
 from provider.web.http.body import read_json
 from provider.web.parts import parts
 from provider.web.resources import worker_schemas as schemas

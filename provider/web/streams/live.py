@@ -16,6 +16,7 @@ from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.subscription import Waiter
 from provider.payments.wire import compact
 from provider.services import Service
+from provider.strict_json import compact
 from provider.web.streams.shared_reads import SharedReads
 from provider.web.streams.stream import NEVER, News, frame
 

@@ -148,6 +148,10 @@ def test_a_program_gets_the_job_and_its_output_is_delivered(shop: Shop, work: Wo
         ({"do": "say", "text": "no JSON"}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
         ({"do": "say", "text": "[1]"}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
         ({"do": "say", "text": "[1, ", "times": 300_000}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
+        ({"do": "say", "text": '{"said": NaN}'}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
+        ({"do": "say", "text": '{"said": 1e999}'}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
+        ({"do": "say", "text": '{"said": "\\ud800"}'}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
+        ({"do": "say", "text": '{"a": 1, "a": 2}'}, Status.FAILED, ErrorCode.OUTPUT_INVALID, None),
     ],
 )
 def test_an_exit_status_is_the_class_of_a_failure(
@@ -158,7 +162,10 @@ def test_an_exit_status_is_the_class_of_a_failure(
     error: ErrorCode | None,
     counted: str | None,
 ) -> None:
-    """R6: sysexits' 75 is transient, 65 deterministic; a signal is no verdict, and the job starts again."""
+    """R6: sysexits' 75 is transient, 65 deterministic; a signal is no verdict, and the job starts again.
+
+    The last rows were red: a NaN could not be sent, and the job ran until its lease was lost.
+    """
     job_id = buy(shop, **value)
     with work():
         job = left(shop, job_id)
@@ -178,6 +185,14 @@ def test_progress_reaches_the_buyer_whatever_a_program_sends(shop: Shop, work: W
         job = ended(shop, buy(shop, do="flood", times=2000))
     assert job.progress == {"done": 2000, "total": 2000}
     assert job.version < 20
+
+
+def test_a_message_that_is_no_json_costs_the_job_nothing(shop: Shop, work: Work) -> None:
+    """Red while a NaN was taken: no request could carry it, and the output was never delivered."""
+    say = """printf '{"progress": {"done": NaN}}\\n' > "$JOB_MESSAGES"; echo '{}'"""
+    with work(["sh", "-c", say]):
+        job = ended(shop, buy(shop))
+    assert (job.output, dict(job.progress)) == ("{}", {})
 
 
 def test_another_attempt_knows_what_was_completed(shop: Shop, work: Work) -> None:

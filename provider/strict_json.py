@@ -1,4 +1,4 @@
-"""JSON as it may cross the border: objects only, no NaN, no duplicate keys, bounded depth.
+"""JSON as it may cross a border: no NaN, no duplicate keys, no half characters, bounded depth.
 
 Two readers that disagree about a document can be played against each other, so whatever JSON leaves open
 (which of two equal keys counts, what `NaN` is, half a surrogate pair) is refused here.
@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 MAX_DEPTH = 64
 
 
-def parse_object(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> dict[str, Any]:
-    """Parse a JSON object strictly.
+def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> Any:
+    """Parse JSON strictly.
 
     Raises:
         ValueError: with a message that says what is wrong.
@@ -23,13 +23,24 @@ def parse_object(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> dict[str, 
         value = _DECODER.decode(text)
     except RecursionError:
         raise ValueError(f"it is nested deeper than {max_depth} levels") from None
-    if not isinstance(value, dict):
-        raise ValueError("it is not a JSON object")
     if text.count("{") + text.count("[") > max_depth and _depth(value) > max_depth:
         raise ValueError(f"it is nested deeper than {max_depth} levels")
     if "\\u" in text:
         _refuse_lone_surrogates(value)
     return value
+
+
+def parse_object(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> dict[str, Any]:
+    """Parse a JSON object strictly; raises ValueError as `parse` does."""
+    value = parse(text, max_depth=max_depth)
+    if not isinstance(value, dict):
+        raise ValueError("it is not a JSON object")
+    return value
+
+
+def dumps(value: object) -> str:
+    """Spell compact JSON in ASCII, as records and messages hold it; NaN and infinities are a `ValueError`."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def compact(value: object) -> bytes:
