@@ -11,7 +11,6 @@ from provider.jobs.model.status import Status
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.subscription import Waiter
 from provider.jobs.store.tokens import RemoteWorker, Tokens
-from provider.payments.wire import compact
 from provider.strict_json import compact
 from provider.web.streams.shared_reads import SharedReads
 from provider.web.streams.stream import News, frame

@@ -14,7 +14,6 @@ from provider.jobs.store.batch_reads import glance
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.subscription import Waiter
-from provider.payments.wire import compact
 from provider.services import Service
 from provider.strict_json import compact
 from provider.web.streams.shared_reads import SharedReads
