@@ -16,9 +16,10 @@ from stellar_sdk import Keypair
 
 from provider.jobs.store.jobs import JobStore
 from provider.localnet.redis_server import redis_command
+from provider.networks import USDC
 from provider.platform import Platform
 from provider.services import load_registry
-from provider.settings import USDC, Settings
+from provider.settings import Settings
 
 NETWORK = "stellar:testnet"
 SELLER = Keypair.random().public_key

@@ -28,10 +28,17 @@ class ConfigurationError(ProviderError):
     """The configuration is wrong; the process does not start."""
 
     code = "configuration_error"
+    heading = "The configuration is wrong:"
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
-        super().__init__("\n".join(["The configuration is wrong:", *(f"  - {line}" for line in problems)]))
+        super().__init__("\n".join([self.heading, *(f"  - {line}" for line in problems)]))
+
+
+class SettingsError(ConfigurationError):
+    """The environment holds wrong settings; the process does not start."""
+
+    heading = "Wrong settings in the environment:"
 
 
 # Calls

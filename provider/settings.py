@@ -9,22 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from environs import Env, EnvValidationError, ValidationError, validate
-from stellar_sdk import StrKey
 
-TESTNET = "stellar:testnet"
-PUBNET = "stellar:pubnet"
-
-USDC = {
-    PUBNET: "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75",
-    TESTNET: "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-}
-"""Contract ids of Circle's USDC, 7 decimals (Stellar asset contract of the classic asset)."""
-
-
-EXPLORERS = {
-    PUBNET: "https://stellar.expert/explorer/public/tx/{transaction}",
-    TESTNET: "https://stellar.expert/explorer/testnet/tx/{transaction}",
-}
+from provider.errors import SettingsError
+from provider.networks import EXPLORERS, PUBNET, TESTNET, USDC, is_account, is_contract
 
 CLUSTER_SCHEME = "+cluster://"
 """Ends the scheme of a URL that lists the nodes of a Redis Cluster by comma."""
@@ -32,14 +19,6 @@ CLUSTER_SCHEME = "+cluster://"
 
 def _setting(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
-
-
-class SettingsError(Exception):
-    """The environment holds wrong settings; `problems` has a line for each."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        super().__init__("\n".join(["Wrong settings in the environment:", *(f"  - {p}" for p in problems)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +108,12 @@ def _problem(variable: str, text: str) -> str:
 
 
 def _is_payee(value: str) -> None:
-    if not (StrKey.is_valid_ed25519_public_key(value) or StrKey.is_valid_contract(value)):
+    if not (is_account(value) or is_contract(value)):
         raise ValidationError("must be a Stellar account (G…) or contract (C…) id")
 
 
 def _is_contract(value: str) -> None:
-    if value and not StrKey.is_valid_contract(value):
+    if value and not is_contract(value):
         raise ValidationError("must be the contract id (C…) of a token")
 
 

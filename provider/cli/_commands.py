@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from provider.errors import ConfigurationError, ProviderError
-from provider.settings import SettingsError
 
 WRONG_CONFIGURATION = 2
 WHOLE = 1000
@@ -49,7 +48,7 @@ class LazyCommands(Commands):
         """Run a command; errors that the user can mend are printed without a traceback."""
         try:
             return super().invoke(ctx)
-        except (ConfigurationError, SettingsError) as error:
+        except ConfigurationError as error:
             click.echo(str(error), err=True)
             ctx.exit(WRONG_CONFIGURATION)
         except ProviderError as error:

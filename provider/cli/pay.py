@@ -15,7 +15,7 @@ from stellar_sdk.exceptions import Ed25519SecretSeedInvalidError
 
 from provider.client import Buyer, Purchase
 from provider.client.errors import NoAnswer
-from provider.client.offers import units
+from provider.networks import token_units
 
 DEV_JSON = Path(".provider/dev.json")
 FAILED, UNDECIDED = 1, 3
@@ -148,7 +148,7 @@ def _as_json(purchase: Purchase) -> dict[str, Any]:
     offer = purchase.offer
     return {
         "status": purchase.status,
-        "price": str(units(offer.amount)) if offer else None,
+        "price": token_units(offer.amount) if offer else None,
         "transaction": purchase.transaction,
         "location": purchase.location,
         "answer": purchase.body,
@@ -164,7 +164,7 @@ def _show(purchase: Purchase) -> None:
         _print_json(purchase.body)
         return
     state = str(job.get("status", "unknown"))
-    told.print(f"[bold]{state}[/bold]  {units(purchase.offer.amount)} USDC  job {job.get('id', '?')}")
+    told.print(f"[bold]{state}[/bold]  {token_units(purchase.offer.amount)} USDC  job {job.get('id', '?')}")
     told.print(f"transaction {purchase.transaction or ('none' if purchase.final else 'none so far')}")
     if purchase.succeeded:
         _print_json(purchase.output)

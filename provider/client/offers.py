@@ -6,11 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 from provider.client.errors import NoAcceptableOffer
-from provider.networks import PASSPHRASES
+from provider.networks import PASSPHRASES, USDC, token_units
 from provider.payments.models import SCHEME, PaymentChallenge, PaymentRequirements
-from provider.settings import USDC
 
-DECIMALS = 7
 IDENTIFIER = "payment-identifier"
 
 
@@ -39,14 +37,8 @@ def _objection(
         return f"the token {offer.asset} is not accepted"
     if offer.extra.get("areFeesSponsored") is not True:
         return "the fees are not sponsored"
-    price = units(offer.amount)
-    return f"{price} is more than the limit of {max_price}" if price > max_price else None
-
-
-def units(amount: int) -> Decimal:
-    """Token units of an atomic amount, without trailing zeros."""
-    exact = Decimal(amount).scaleb(-DECIMALS).normalize()
-    return exact.quantize(Decimal(1)) if exact == exact.to_integral() else exact
+    price = token_units(offer.amount)
+    return f"{price} is more than the limit of {max_price}" if Decimal(price) > max_price else None
 
 
 def identifier_extension(challenge: PaymentChallenge) -> Mapping[str, Any]:

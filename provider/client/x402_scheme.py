@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 from stellar_sdk import Keypair
 
 from provider.client.sign import sign_payment
+from provider.networks import TOKEN_DECIMALS, USDC
 from provider.payments.models import SCHEME, PaymentRequirements
-from provider.settings import USDC
 
 
 class _Client(Protocol):
@@ -51,7 +51,7 @@ class ExactStellarScheme:
         """Know USDC, so that the package's spend controls let it pass and hold it to their cap."""
         if USDC.get(network) != asset:
             return None
-        return {"asset": asset, "decimals": 7, "symbol": "USDC"}
+        return {"asset": asset, "decimals": TOKEN_DECIMALS, "symbol": "USDC"}
 
 
 def register_exact_stellar_client(

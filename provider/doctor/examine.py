@@ -10,13 +10,13 @@ from provider.doctor.payee import check_payee
 from provider.doctor.queues import Queues
 from provider.doctor.redis import check_redis
 from provider.doctor.rpc import check_rpc, no_rpc
-from provider.errors import ConfigurationError
+from provider.errors import ConfigurationError, SettingsError
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import load_registry
 from provider.services.registry import Registry
-from provider.settings import Settings, SettingsError
+from provider.settings import Settings
 
 
 def examine() -> Iterator[Finding]:

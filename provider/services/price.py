@@ -4,7 +4,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-TOKEN_DECIMALS = 7
+from provider.networks import TOKEN_DECIMALS
+
 _MAX_AMOUNT = 2**63 - 1  # A Stellar asset contract holds balances of classic assets as i64.
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]+)?")
 

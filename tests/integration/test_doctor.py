@@ -17,8 +17,8 @@ from provider.doctor.facilitator import check_facilitator
 from provider.doctor.finding import Finding, Level
 from provider.doctor.queues import Queues
 from provider.doctor.rpc import check_rpc
+from provider.networks import PUBNET, TESTNET
 from provider.payments.facilitator import FacilitatorClient
-from provider.settings import PUBNET, TESTNET
 from tests.support.jobs import Platform, running_platform, service
 from tests.support.localnet import LocalNet, running_localnet
 from tests.support.redis_cluster import running_cluster

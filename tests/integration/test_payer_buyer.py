@@ -165,6 +165,7 @@ def test_the_cheapest_acceptable_offer_is_taken(buyer: Buyer, seller: Seller, ne
     ("changes", "why"),
     [
         ({"amount": 10_000_001}, "more than the limit of 1"),
+        ({"amount": 10**38}, "more than the limit of 1"),
         ({"network": "stellar:pubnet"}, "not what this buyer pays with"),
         ({"scheme": "upto"}, "not what this buyer pays with"),
         ({"asset": "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75"}, "token"),
@@ -174,6 +175,7 @@ def test_the_cheapest_acceptable_offer_is_taken(buyer: Buyer, seller: Seller, ne
 def test_an_offer_beyond_the_limits_is_not_signed(
     buyer: Buyer, seller: Seller, net: LocalNet, changes: dict[str, Any], why: str
 ) -> None:
+    """Red for the price of 39 digits, at which the buyer ended with an error of the decimal module."""
     seller.offer(net.requirements(**changes))
     with pytest.raises(NoAcceptableOffer, match=why):
         buy(buyer, seller, max_price=Decimal(1))

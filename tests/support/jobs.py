@@ -11,10 +11,11 @@ from stellar_sdk import Keypair
 from provider import platform
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.jobs.model.job import Job
+from provider.networks import USDC
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload
 from provider.services import ChargePolicy, Context, DeterministicError, Registry, Service, TransientError
-from provider.settings import USDC, Settings
+from provider.settings import Settings
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import signed_payment
 

@@ -26,11 +26,12 @@ from provider.localnet.chain.model import ChainConfig
 from provider.localnet.chain.rpc import Rpc
 from provider.localnet.chain.server import ChainServer
 from provider.localnet.chain.state import ChainState
+from provider.networks import TESTNET, USDC
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import identify_payment
 from provider.services import ChargePolicy
-from provider.settings import TESTNET, USDC, Settings
+from provider.settings import Settings
 from tests.support.counting import CountingRpc
 from tests.support.jobs import Wakeups
 from tests.support.payments import PASSPHRASES, signed_payment

@@ -11,19 +11,18 @@ from stellar_sdk import Asset, xdr
 
 from provider.localnet.chain import settings
 from provider.localnet.chain.envelope import Envelope
+from provider.networks import PASSPHRASES, TESTNET, TOKEN_DECIMALS, USDC
 
-TESTNET_PASSPHRASE = "Test SDF Network ; September 2015"
 NULL_ACCOUNT = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF"
-DECIMALS = 7
 
 T = TypeVar("T")
 
 
 def atomic(amount: str | int | float | Decimal) -> int:
     """Stroops, or units of the token: both have 7 decimals, and more of them are a mistake."""
-    scaled = Decimal(str(amount)).scaleb(DECIMALS)
+    scaled = Decimal(str(amount)).scaleb(TOKEN_DECIMALS)
     if not scaled.is_finite() or scaled != scaled.to_integral_value() or scaled < 0:
-        raise ValueError(f"{amount} is not an amount with at most {DECIMALS} decimals")
+        raise ValueError(f"{amount} is not an amount with at most {TOKEN_DECIMALS} decimals")
     return int(scaled)
 
 
@@ -33,8 +32,8 @@ class Token:
 
     code: str = "USDC"
     issuer: str = "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"
-    contract: str = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
-    decimals: int = DECIMALS
+    contract: str = USDC[TESTNET]
+    decimals: int = TOKEN_DECIMALS
 
     @property
     def name(self) -> str:
@@ -53,7 +52,7 @@ class ChainConfig:
     Raises ValueError for a TTL that stellar-core would not take.
     """
 
-    passphrase: str = TESTNET_PASSPHRASE
+    passphrase: str = PASSPHRASES[TESTNET]
     start_ledger: int = 1_000_000
     ledger_seconds: float = 5.0
     manual: bool = False

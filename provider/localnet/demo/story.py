@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from provider.localnet.demo.stranger import Answer, Json, Stranger
-
-DECIMALS = 7
+from provider.networks import token_units
 
 QR_CODE = {"text": "https://stellar.org", "scale": 2}
 OPTION = {
@@ -183,7 +181,7 @@ def _seen(status: str, steps: list[str]) -> str:
 
 def usdc(atomic: int) -> str:
     """Write an amount for people: 0.005 USDC."""
-    return f"{Decimal(atomic).scaleb(-DECIMALS).normalize():f} USDC"
+    return f"{token_units(atomic)} USDC"
 
 
 def _short(text: str) -> str:

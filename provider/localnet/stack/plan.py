@@ -15,7 +15,7 @@ from stellar_sdk import Keypair
 from provider.facilitator.config import channel_keypair
 from provider.localnet.redis_server import find_redis_server
 from provider.localnet.stack.ports import LOOPBACK, Ports
-from provider.settings import TESTNET, USDC
+from provider.networks import TESTNET, USDC
 
 BACK = ("redis", "chain", "facilitator")
 """Processes that others need; they stop last."""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from provider.settings import USDC, Settings
+from provider.networks import USDC
+from provider.settings import Settings
 from provider.web.parts import Listing
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import secrets
-from decimal import Decimal
 from typing import Any
 
 from flask import Response, render_template
@@ -11,9 +10,9 @@ from flask import Response, render_template
 from provider.jobs.model.job import Job, Place
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
+from provider.networks import token_units
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.services import Service
-from provider.services.price import TOKEN_DECIMALS
 from provider.settings import Settings
 from provider.web.http.answers import settlement_of
 from provider.web.resources.catalogue import currency
@@ -99,9 +98,8 @@ def _paid(job: Job, settings: Settings) -> dict[str, str] | None:
     receipt = job.receipt
     if receipt is None:
         return None
-    amount = Decimal(receipt.amount).scaleb(-TOKEN_DECIMALS).normalize()
     return {
-        "amount": f"{amount:f} {currency(settings)}",
+        "amount": f"{token_units(receipt.amount)} {currency(settings)}",
         "transaction": receipt.transaction,
         "explorer": settings.explorer_url.replace("{transaction}", receipt.transaction),
         "payer": receipt.payer,

@@ -8,7 +8,7 @@ from typing import Any
 
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
-from provider.settings import TESTNET, USDC
+from provider.networks import TESTNET, USDC
 from tests.support.reconciling import Scene
 
 

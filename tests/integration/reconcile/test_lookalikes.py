@@ -9,7 +9,7 @@ from stellar_sdk import Keypair, scval, xdr
 
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
-from provider.settings import PUBNET
+from provider.networks import PUBNET
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Scene
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

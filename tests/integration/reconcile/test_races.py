@@ -23,9 +23,10 @@ from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.ledger_cache import LedgerCache
+from provider.networks import TESTNET, USDC
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import ChargePolicy, Registry
-from provider.settings import TESTNET, USDC, Settings
+from provider.settings import Settings
 from tests.support.invariants import Evidence, check_invariants
 from tests.support.jobs import service
 from tests.support.racing import race_rounds

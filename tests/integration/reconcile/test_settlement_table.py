@@ -4,8 +4,8 @@ import pytest
 from stellar_sdk import Keypair, TransactionBuilder
 
 from provider.jobs.model.status import ErrorCode, Status
+from provider.networks import TESTNET
 from provider.services import ChargePolicy
-from provider.settings import TESTNET
 from tests.support.payments import PASSPHRASES
 from tests.support.reconciling import PRICE, VALID_LEDGERS, Scene
 

@@ -18,10 +18,11 @@ from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
+from provider.networks import TESTNET, USDC
 from provider.payments.facilitator import FacilitatorClient
 from provider.platform import Platform
 from provider.services import Registry, Service
-from provider.settings import TESTNET, USDC, Settings
+from provider.settings import Settings
 from provider.web.app import create_app
 from provider.web.resources.metrics import facilitator_called
 from tests.support.facilitator import FakeFacilitator, running_facilitator

@@ -22,8 +22,8 @@ from provider.chain.onchain import (
     use_of_nonce,
 )
 from provider.chain.rpc import Transaction
+from provider.networks import PUBNET, TESTNET, USDC
 from provider.payments.models import PaymentRequirements
-from provider.settings import PUBNET, TESTNET, USDC
 from tests.support.payments import PASSPHRASES, envelope, signed_entry, transfer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from provider import __version__
 from provider.cli._commands import describe
 from provider.cli.main import LazyCommands, main
-from provider.errors import ConfigurationError, JobNotFound, RpcUnreachable, StoreUnavailable
-from provider.settings import SettingsError
+from provider.errors import ConfigurationError, JobNotFound, RpcUnreachable, SettingsError, StoreUnavailable
 
 
 @pytest.mark.parametrize("command", ["chain", "dev", "demo", "facilitator", "inspect-payment", "worker"])
