@@ -29,8 +29,8 @@ $(STAMP): requirements.lock setup.cfg pyproject.toml
 demo: $(STAMP) ## Start everything, buy as a stranger would, show the balances, stop
 	@$(BIN)/provider demo
 
-dev: $(STAMP) ## Run the whole platform on this machine until Ctrl-C
-	@$(BIN)/provider dev
+dev: $(STAMP) ## Sell the examples on this machine until Ctrl-C
+	@$(BIN)/provider dev --services $${PROVIDER_SERVICES:-examples.services}
 
 lint: $(STAMP) ## Style, types and import contracts
 	$(BIN)/ruff check

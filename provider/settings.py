@@ -13,6 +13,8 @@ from environs import Env, EnvValidationError, ValidationError, validate
 from provider.errors import SettingsError
 from provider.networks import EXPLORERS, PUBNET, TESTNET, USDC, is_account, is_contract
 
+DEFAULT_SERVICES = "services"
+"""The module that `provider init` writes."""
 CLUSTER_SCHEME = "+cluster://"
 """Ends the scheme of a URL that lists the nodes of a Redis Cluster by comma."""
 
@@ -26,7 +28,7 @@ class Settings:
     """What a deployment can choose. The environment variable is the field's name in capitals."""
 
     public_url: str = _setting("http://127.0.0.1:8000", "URL under which buyers reach the web process.")
-    provider_services: str = _setting("examples.services", "Import paths of registries, by comma.")
+    provider_services: str = _setting(DEFAULT_SERVICES, "Import paths of registries, by comma.")
     redis_url: str = _setting("redis://127.0.0.1:6379/0", "Claims and jobs; must be durable (standard C4).")
     broker_url: str = _setting("", "Celery's wake-ups; disposable. Default: REDIS_URL.")
     network: str = _setting(TESTNET, "CAIP-2 id of the network: stellar:testnet or stellar:pubnet.")

@@ -14,6 +14,7 @@ from provider.localnet.demo.background import PlatformFailed, background_platfor
 from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
 from provider.localnet.demo.stranger import Json, Stranger
 
+SERVICES = "provider.localnet.demo.services"
 WIDEST = 116
 GAPS = 8
 """Columns that rich leaves empty around the four of a table without a box."""
@@ -22,9 +23,9 @@ INTERRUPTED = 130
 """The exit status that shells give to what Ctrl-C ended."""
 WHERE_NEXT = """\
 [bold]Where to look next[/bold]
-  make dev               the same platform, running until Ctrl-C; then open http://127.0.0.1:8000
-  examples/services.py   the services that were bought; declare your own like them
-  docs/tutorial.md       from here to your own paid service
+  provider init shop     writes a project of your own; `cd shop`, then
+  provider dev           sells it on this machine until Ctrl-C; open http://127.0.0.1:8000
+  docs/tutorial.md       from here to your own paid service, step by step
   docs/architecture.md   why a payment is never lost and never charged twice
 """
 
@@ -68,7 +69,7 @@ def play(console: Console, home: Path) -> None:
     starting = "Starting Redis, web, workers, beat, Flower, chain and facilitator …"
     with (
         console.status(starting) as status,
-        background_platform(home, on_end=lambda: status.update("Stopping …")) as platform,
+        background_platform(home, SERVICES, on_end=lambda: status.update("Stopping …")) as platform,
     ):
         stranger = Stranger(platform)
         before = stranger.balances()

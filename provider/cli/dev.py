@@ -1,11 +1,11 @@
 """`provider dev`: the whole platform on this machine."""
 
-import os
 import sys
 from pathlib import Path
 
 import click
 
+from provider.cli._services import named_services
 from provider.localnet.stack.plan import Plan
 from provider.localnet.stack.platform import Platform
 from provider.localnet.stack.ports import Ports
@@ -29,9 +29,7 @@ HIGHEST_BASE = 65_535 - 555
     show_default=True,
     help="Where Redis keeps its data, and dev.json and dev.env appear.",
 )
-@click.option(
-    "--services", help="Import paths of registries. Default: PROVIDER_SERVICES or examples.services."
-)
+@click.option("--services", help="Import paths of registries. Default: PROVIDER_SERVICES, or services.")
 @click.option(
     "--ledger-seconds",
     type=click.FloatRange(min=0.1),
@@ -57,7 +55,7 @@ def command(
     ports. Once everything answers, DATA_DIR/dev.json tells every URL, pid and the secret of a buyer
     with play money, and a shell that reads DATA_DIR/dev.env can run the commands of operators.
     """
-    services = services or os.environ.get("PROVIDER_SERVICES") or "examples.services"
+    services = named_services(services)
     load_registry(services)  # Nine processes would report the same mistake.
     plan = Plan(
         ports=Ports.from_base(port_base),

@@ -1,27 +1,25 @@
 """`provider services`: what is for sale, read and checked as every process does at its start."""
 
 import json
-import os
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from provider.cli._services import named_services
 from provider.services import Service
 from provider.services.registry import load_registry
 
-EXAMPLES = "examples.services"
-
 
 @click.command("services")
-@click.option("--services", help=f"Import paths of registries. Default: PROVIDER_SERVICES or {EXAMPLES}.")
+@click.option("--services", help="Import paths of registries. Default: PROVIDER_SERVICES, or services.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(services: str | None, as_json: bool) -> None:
     """List what is for sale, or all that is wrong with it.
 
     Starts nothing. Exit status 2: a declaration is wrong.
     """
-    found = list(load_registry(services or os.environ.get("PROVIDER_SERVICES") or EXAMPLES))
+    found = list(load_registry(named_services(services)))
     if as_json:
         click.echo(json.dumps([_as_json(service) for service in found], indent=2))
         return

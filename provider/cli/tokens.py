@@ -1,13 +1,13 @@
 """`provider tokens`: the tokens under which remote workers claim jobs."""
 
 import json
-import os
 from datetime import UTC, datetime
 
 import click
 
 from provider.cli._commands import Commands
 from provider.cli._operator import operator
+from provider.cli._services import named_services
 from provider.jobs.store.tokens import NAME, RemoteWorker, Tokens
 from provider.services.registry import load_registry
 
@@ -63,7 +63,7 @@ def revoke(worker: str, as_json: bool) -> None:
 
 def _remote(names: list[str]) -> list[str]:
     """Check that these are remote services: a misspelt one would be a worker that never gets a job."""
-    services = load_registry(os.environ.get("PROVIDER_SERVICES") or "examples.services")
+    services = load_registry(named_services())
     remote = sorted(service.name for service in services if service.remote)
     if wrong := sorted(set(names) - set(remote)):
         known = ", ".join(remote) or "none"

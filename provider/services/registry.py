@@ -108,7 +108,7 @@ def load_registry(import_path: str, settle_margin_seconds: float = SETTLE_MARGIN
         except ConfigurationError as error:
             problems.extend(error.problems)
     if not problems and not len(merged) and not merged._unusable:
-        problems.append("PROVIDER_SERVICES: names no service; set it to a module such as examples.services")
+        problems.append("PROVIDER_SERVICES: names no service; set it to a module such as services")
     if problems := [*problems, *merged.problems(settle_margin_seconds)]:
         raise ConfigurationError(problems)
     return merged

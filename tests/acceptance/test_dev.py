@@ -22,6 +22,7 @@ from tests.support.processes import marked, wait_until
 
 pytestmark = pytest.mark.timeout(240)
 
+SELLING = {"PROVIDER_SERVICES": "examples.services"}
 TYPES = {"redis", "chain", "facilitator", "web", "handle", "settle", "maintenance", "beat", "flower"}
 
 
@@ -34,9 +35,10 @@ class Dev:
         name, _, value = self.mark.partition("=")
         self.output = home.with_suffix(".log")
         command = [sys.executable, "-m", "provider.cli.main", "dev", "--data-dir", str(home), *options]
+        environment = {**os.environ, **SELLING, name: value}
         with self.output.open("w") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, name: value}, start_new_session=True
+                command, stdout=log, stderr=log, env=environment, start_new_session=True
             )
 
     def ready(self) -> dict[str, Any]:
@@ -173,6 +175,7 @@ def test_two_platforms_never_share_a_data_directory(dev: Dev) -> None:
     second = subprocess.run(
         [sys.executable, "-m", "provider.cli.main", "dev", "--port-base", "0"]
         + ["--data-dir", str(dev.description_file.parent)],
+        env={**os.environ, **SELLING},
         capture_output=True,
         text=True,
         timeout=30,

@@ -55,6 +55,7 @@ def clinic(net: LocalNet, redis_url: str) -> Clinic:
     """Configure the deployment."""
     return Clinic(
         {
+            "PROVIDER_SERVICES": "examples.services",
             "PAY_TO": net.seller.public_key,
             "REDIS_URL": redis_url,
             "FACILITATOR_URL": net.facilitator.url,

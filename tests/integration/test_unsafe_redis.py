@@ -41,6 +41,7 @@ def evicting() -> Iterator[RedisServer]:
 def environment(redis_url: str) -> dict[str, str]:
     return {
         **os.environ,
+        "PROVIDER_SERVICES": "examples.services",
         "PAY_TO": Keypair.random().public_key,
         "REDIS_URL": redis_url,
         "BROKER_URL": "memory://",

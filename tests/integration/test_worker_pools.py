@@ -10,7 +10,8 @@ from stellar_sdk import Keypair
 
 def start(pool: str, queue: str, redis_url: str) -> "subprocess.Popen[str]":
     """Start a worker as an operator might."""
-    env = {**os.environ, "PAY_TO": Keypair.random().public_key, "REDIS_URL": redis_url}
+    given = {"PROVIDER_SERVICES": "examples.services", "PAY_TO": Keypair.random().public_key}
+    env = {**os.environ, **given, "REDIS_URL": redis_url}
     command = [
         sys.executable,
         "-m",

@@ -23,8 +23,8 @@ class PlatformFailed(Exception):
 @contextlib.contextmanager
 def background_platform(
     home: Path,
+    services: str,
     ledger_seconds: float = 1.0,
-    services: str = "examples.services",
     on_end: Callable[[], object] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """Run a platform in a data directory, give its description, and end it whatever happens.

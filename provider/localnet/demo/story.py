@@ -7,7 +7,7 @@ from typing import Any
 from provider.localnet.demo.stranger import Answer, Json, Stranger
 from provider.networks import token_units
 
-QR_CODE = {"text": "https://stellar.org", "scale": 2}
+PICTURE = {"text": "https://stellar.org", "scale": 20}
 OPTION = {
     "spot": 100,
     "strike": 105,
@@ -56,10 +56,10 @@ class Story:
 
     def _on_success(self) -> Iterator[Line]:
         """A quick service: quoted, paid, delivered with its receipt."""
-        asked = self._ask("qr-code", QR_CODE)
-        yield _quote("qr-code", asked)
+        asked = self._ask("identicon", PICTURE)
+        yield _quote("identicon", asked)
         payment = self._sign(asked)
-        paid = self._pay("qr-code", QR_CODE, payment, 200, "succeeded")
+        paid = self._pay("identicon", PICTURE, payment, 200, "succeeded")
         self._first = (payment, paid.body["id"])
         yield Line(
             "  with a signed payment",
@@ -117,14 +117,14 @@ class Story:
     def _again(self) -> Iterator[Line]:
         """The payment of the first act, sent again: as after a lost answer, and as a thief would."""
         payment, job_id = self._first
-        again = self._pay("qr-code", QR_CODE, payment, 200, "succeeded")
+        again = self._pay("identicon", PICTURE, payment, 200, "succeeded")
         _expect(again.body["id"] == job_id, "the same payment gives the same job", again)
         yield Line(
-            "qr-code, first payment",
+            "identicon, first payment",
             _status(again),
             "the same job and receipt",
         )
-        other = self._pay("qr-code", {"text": "something else"}, payment, 409, None)
+        other = self._pay("identicon", {"text": "something else"}, payment, 409, None)
         yield Line("  for another text", _status(other), "refused, nothing runs")
 
     def _ask(self, service: str, value: Json) -> Answer:

@@ -16,6 +16,7 @@ from provider.facilitator.config import channel_keypair
 from provider.localnet.redis_server import find_redis_server
 from provider.localnet.stack.ports import LOOPBACK, Ports
 from provider.networks import TESTNET, USDC
+from provider.settings import DEFAULT_SERVICES
 
 BACK = ("redis", "chain", "facilitator")
 """Processes that others need; they stop last."""
@@ -29,7 +30,7 @@ class Plan:
 
     ports: Ports
     data_dir: Path
-    services: str = "examples.services"
+    services: str = DEFAULT_SERVICES
     ledger_seconds: float = 5.0
     handle_concurrency: int = 4
     buyer: Keypair = field(default_factory=Keypair.random)

@@ -14,6 +14,7 @@ from tests.support.reconciling import Scene
 
 def run(scene: Scene, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     given = {
+        "PROVIDER_SERVICES": "examples.services",
         "PAY_TO": scene.seller.public_key,
         "ASSET": USDC[TESTNET],
         "REDIS_URL": scene.redis_url,
