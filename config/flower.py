@@ -1,3 +1,3 @@
-"""How Flower shows this deployment: `celery -A tasks.app flower --conf=config/flower.py`."""
+"""How Flower shows this deployment: `provider flower --app tasks.app --config config/flower.py`."""
 
 from provider.workers.flower import *  # noqa: F403

@@ -1,3 +1,3 @@
-"""How gunicorn serves this deployment: `gunicorn -c config/gunicorn.py provider.web.wsgi:app`."""
+"""How gunicorn serves this deployment: `provider web --config config/gunicorn.py`."""
 
 from provider.web.server import *  # noqa: F403

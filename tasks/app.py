@@ -1,4 +1,4 @@
-"""The Celery application of this deployment: `celery -A tasks.app worker`, `celery -A tasks.app beat`."""
+"""The Celery application of this deployment: `provider worker handle --app tasks.app`, and others."""
 
 from provider.workers import create_app
 

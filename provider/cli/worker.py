@@ -1,16 +1,13 @@
-"""`provider worker`: become a Celery worker for one kind of work, with the pool that fits it.
-
-`exec` replaces this process, so that signals of the platform reach Celery itself.
-"""
+"""`provider worker`: become a Celery worker for one kind of work, with the pool that fits it."""
 
 import os
 import socket
-import sys
 from collections.abc import Iterable
 
 import click
 
 from provider.broker.queues import MAINTENANCE, handle_queue, settle_queue
+from provider.cli._processes import APP, app_option, become, python_module
 from provider.services import Service
 from provider.services.registry import load_registry
 from provider.settings import Settings
@@ -22,7 +19,8 @@ QUIET = ["--without-gossip", "--without-mingle"]
 @click.command("worker")
 @click.argument("kinds", nargs=-1, required=True, type=click.Choice(["handle", "settle", "maintenance"]))
 @click.option("--concurrency", type=click.IntRange(min=1), help="Jobs at once. Default: 4 handle, 16 others.")
-def command(kinds: tuple[str, ...], concurrency: int | None) -> None:
+@app_option
+def command(kinds: tuple[str, ...], concurrency: int | None, app: str) -> None:
     """Run a worker that handles jobs, settles payments, or does maintenance.
 
     Handlers need processes, since nothing else can stop them; settling and maintenance wait on the
@@ -34,16 +32,17 @@ def command(kinds: tuple[str, ...], concurrency: int | None) -> None:
     services = list(load_registry(Settings.from_env().provider_services))
     if not (names := [name for kind in kinds for name in queues(kind, services)]):
         raise click.UsageError("all services are remote: `provider remote-worker` runs their jobs")
-    arguments = worker_command(kinds, names, concurrency)
-    os.execv(arguments[0], arguments)  # noqa: S606
+    become(worker_command(kinds, names, concurrency, app))
 
 
-def worker_command(kinds: tuple[str, ...], names: list[str], concurrency: int | None) -> list[str]:
+def worker_command(
+    kinds: tuple[str, ...], names: list[str], concurrency: int | None, app: str = APP
+) -> list[str]:
     """Build the command line of Celery, for queues of these names."""
     handles = "handle" in kinds
     pool, jobs = ("prefork", 4) if handles else ("threads", 16)
     return [
-        *(sys.executable, "-m", "celery", "--quiet", "--app", "provider.workers.celery", "worker"),
+        *python_module("celery", "--quiet", "--app", app, "worker"),
         *("--pool", pool, "--concurrency", str(concurrency or jobs)),
         *("--queues", ",".join(names)),
         *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),

@@ -70,8 +70,6 @@ class Plan:
             "DATA_DIR": str(self.data_dir.absolute()),
             "REDIS_SERVER": str(self.redis_server),
             "REDIS_CONFIG": str(files("provider.localnet") / "redis.conf"),
-            "GUNICORN_CONFIG": "python:provider.web.server",
-            "FLOWER_CONFIG": str(files("provider.workers") / "flower.py"),
             **{f"{name}_PORT".upper(): str(port) for name, port in asdict(self.ports).items()},
         }
 
