@@ -1,4 +1,4 @@
-# `make` alone lists what there is. Everything runs from .venv, built from requirements.lock.
+# `make` alone lists what there is. Everything runs from .venv, built from requirements-dev.lock.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -6,6 +6,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 JOBS ?= 2
+LOCK = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --strip-extras --allow-unsafe \
+  --generate-hashes --no-emit-options --extra platform --extra examples
 
 # An empty environment has no locale: without this Python would read and print ASCII.
 export PYTHONUTF8 := 1
@@ -17,12 +19,12 @@ export PIP_NO_INPUT := 1
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
-install: $(STAMP) ## Build .venv with the exact versions of requirements.lock
+install: $(STAMP) ## Build .venv with the exact versions of requirements-dev.lock
 
-$(STAMP): requirements.lock setup.cfg pyproject.toml
-	@echo "Building .venv from requirements.lock (once; about a minute) ..."
+$(STAMP): requirements-dev.lock setup.cfg pyproject.toml
+	@echo "Building .venv from requirements-dev.lock (once; about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -44,9 +46,9 @@ test: lint ## Lint, then all tests, two files at a time (JOBS=0: one by one)
 bench: $(STAMP) ## Measure against the x402 middleware and a bare Celery chain
 	$(BIN)/python -m bench
 
-lock: $(STAMP) ## Choose new versions for requirements.lock
-	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras \
-	  --allow-unsafe --generate-hashes --no-emit-options --output-file requirements.lock setup.cfg
+lock: $(STAMP) ## Choose new versions: requirements.lock to deploy, requirements-dev.lock to work with
+	$(LOCK) --output-file requirements.lock setup.cfg
+	$(LOCK) --extra local --extra dev --constraint requirements.lock --output-file requirements-dev.lock setup.cfg
 
 clean: ## Remove .venv, data of `make dev` and caches
 	rm -rf .venv .provider .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage* build *.egg-info

@@ -1,6 +1,7 @@
 """Groups of commands that are modules of a package, imported when they are asked for."""
 
 import pkgutil
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -8,6 +9,9 @@ import click
 
 from provider.errors import ConfigurationError, ProviderError
 
+DISTRIBUTION = "x402-provider"
+EXTRAS: Mapping[str, str] = {"chain": "local", "demo": "platform,local", "dev": "platform,local"}
+"""What commands need beside the bare package, where it is not `platform`."""
 WRONG_CONFIGURATION = 2
 WHOLE = 1000
 """Longer than any first sentence: a list of commands wraps it, and cuts nothing off."""
@@ -37,10 +41,16 @@ class LazyCommands(Commands):
         return sorted(name.replace("_", "-") for name in names if name != "main" and name[0] != "_")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command."""
+        """Import the module of a command; one whose packages are not installed says which extra has them."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
+        try:
+            module = import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
+        except ModuleNotFoundError as error:
+            package = str(error.name).partition(".")[0]
+            if package == "provider":
+                raise
+            return stand_in(cmd_name, package)
         command: click.Command | None = getattr(module, "command", None)
         return command
 
@@ -53,6 +63,19 @@ class LazyCommands(Commands):
             ctx.exit(WRONG_CONFIGURATION)
         except ProviderError as error:
             raise click.ClickException(describe(error)) from error
+
+
+def stand_in(name: str, package: str) -> click.Command:
+    """Make a command that only says how to install what the one of this name needs."""
+    extras = EXTRAS.get(name, "platform")
+    sentence = f"Needs packages that are not installed ({package}): pip install '{DISTRIBUTION}[{extras}]'."
+
+    @click.command(name, help=sentence, context_settings={"ignore_unknown_options": True})
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> None:
+        raise click.ClickException(sentence)
+
+    return command
 
 
 def describe(error: ProviderError) -> str:

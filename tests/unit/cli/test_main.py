@@ -73,6 +73,43 @@ def test_a_buyer_needs_neither_flask_nor_celery() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30).returncode == 0
 
 
+def without(module: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run `provider` where a module is not installed."""
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; from provider.cli.main import main; main({arguments!r})"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "extras"),
+    [
+        ("honcho", ("dev", "--port-base", "0"), "platform,local"),
+        ("cryptography", ("chain",), "local"),
+        ("environs", ("services",), "platform"),
+        ("gunicorn", ("web",), "platform"),
+        ("flower", ("flower",), "platform"),
+        ("celery", ("jobs", "list"), "platform"),
+    ],
+)
+def test_a_command_says_which_extra_has_what_it_lacks(
+    module: str, arguments: tuple[str, ...], extras: str
+) -> None:
+    """Red while it was a traceback."""
+    done = without(module, *arguments)
+    assert done.returncode == 1
+    advice = f"({module}): pip install 'x402-provider[{extras}]'"
+    assert done.stderr == f"Error: Needs packages that are not installed {advice}.\n"
+
+
+def test_the_list_of_commands_is_whole_without_the_extras() -> None:
+    """A buyer reads it, too; each command that lacks something says so."""
+    done = without("celery", "--help")
+    assert done.returncode == 0
+    assert "Call the service at URL" in done.stdout
+    assert "x402-provider[platform]" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
