@@ -13,7 +13,8 @@ from provider.cli.main import main
 from provider.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "bench").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FOLDERS = ("bench", "docs", "provider")
+DOCS = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 PAGES = pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
 CONSTANT = re.compile(r'^[A-Z_]+ = "([a-z]+(?:_[a-z]+)*)"$', re.M)
 EVENT_MODULES = (

@@ -1,0 +1,1 @@
+"""The Celery application of this shop."""
