@@ -17,9 +17,9 @@ from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Lease
 from provider.jobs.remote.held_lease import HeldLease, LeaseAnswer
 from provider.jobs.remote.progress_throttle import Progress, ProgressThrottle, TimedProgress
-from provider.jobs.run.classify import FailureClass, judge_failure, judge_output
+from provider.jobs.run.classify import judge_failure, judge_output
 from provider.jobs.run.dequeue import Dequeuer
-from provider.jobs.run.messages import Checkpoint, End, Failed, Succeeded
+from provider.jobs.run.messages import Checkpoint, End, Failed, FailureClass, Succeeded
 from provider.jobs.run.transitions import Outcomes, name_of
 from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore

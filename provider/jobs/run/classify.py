@@ -2,26 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
 from provider import strict_json
 from provider.errors import DeterministicError, HandlerError, TransientError
-from provider.jobs.run.messages import End, Failed, Succeeded
+from provider.jobs.run.messages import End, Failed, FailureClass, Succeeded
 from provider.services import Service
-
-
-class FailureClass(StrEnum):
-    """Classes of failures."""
-
-    TRANSIENT = "transient"
-    DETERMINISTIC = "deterministic"
-    ERROR = "error"
-    OUTPUT_INVALID = "output_invalid"
-    """Its output is no JSON, or too large to be sent."""
-    INTERRUPTED = "interrupted"
-    """No verdict on the job: its program died without a word."""
-
 
 RAISED: Mapping[FailureClass, type[HandlerError]] = {
     FailureClass.TRANSIENT: TransientError,
@@ -36,18 +22,19 @@ def judge_output(service: Service, output: Any) -> Succeeded | Failed:
     try:
         text = strict_json.dumps(output)
     except (TypeError, ValueError, RecursionError) as error:
-        return Failed("output_invalid", f"not JSON: {error}")
+        return Failed(FailureClass.OUTPUT_INVALID, f"not JSON: {error}")
     problems = service.validate_output(json.loads(text))
     if problems:
-        return Failed("output_invalid", "; ".join(str(problem) for problem in problems))
+        return Failed(FailureClass.OUTPUT_INVALID, "; ".join(str(problem) for problem in problems))
     return Succeeded(text)
 
 
 def judge_error(service: Service, error: BaseException, detail: str) -> Failed:
     """Class what a handler raised. `detail` is for the log only (E2)."""
     if service.is_transient(error):
-        return Failed("transient", detail)
-    return Failed("deterministic" if isinstance(error, DeterministicError) else "error", detail)
+        return Failed(FailureClass.TRANSIENT, detail)
+    deterministic = isinstance(error, DeterministicError)
+    return Failed(FailureClass.DETERMINISTIC if deterministic else FailureClass.ERROR, detail)
 
 
 def judge_failure(service: Service, kind: FailureClass, message: str) -> End | Failed:
@@ -55,5 +42,5 @@ def judge_failure(service: Service, kind: FailureClass, message: str) -> End | F
     if kind is FailureClass.INTERRUPTED:
         return End.DIED
     if kind is FailureClass.OUTPUT_INVALID:
-        return Failed(kind.value, message)
+        return Failed(kind, message)
     return judge_error(service, RAISED[kind](), message)

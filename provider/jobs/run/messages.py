@@ -47,12 +47,24 @@ class Succeeded:
     """JSON text."""
 
 
+class FailureClass(StrEnum):
+    """Classes of failures."""
+
+    TRANSIENT = "transient"
+    DETERMINISTIC = "deterministic"
+    ERROR = "error"
+    OUTPUT_INVALID = "output_invalid"
+    """Its output is no JSON, or too large to be sent."""
+    INTERRUPTED = "interrupted"
+    """No verdict on the job: its program died without a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The handler raised, or returned what is no output. `detail` is for the log only (E2)."""
 
-    kind: str
-    """`transient`, `deterministic`, `error` or `output_invalid`."""
+    kind: FailureClass
+    """Any but `interrupted`."""
     detail: str
 
 

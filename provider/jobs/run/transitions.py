@@ -10,7 +10,7 @@ from provider import strict_json
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import LEASE, Job
 from provider.jobs.model.status import ErrorCode, Status
-from provider.jobs.run.messages import End, Failed, Succeeded
+from provider.jobs.run.messages import End, Failed, FailureClass, Succeeded
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import Service
@@ -53,7 +53,7 @@ class Outcomes:
             case Succeeded(output):
                 return self.output(job, output, progress)
             case Failed(kind, detail):
-                log.error(HANDLER_FAILED, job_id=job.id, kind=kind, detail=detail)
+                log.error(HANDLER_FAILED, job_id=job.id, kind=kind.value, detail=detail)
                 return self._fail(service, job, kind, progress)
             case End.TIMED_OUT:
                 return self.fail(job, ErrorCode.TIMEOUT, progress)
@@ -65,10 +65,11 @@ class Outcomes:
                 log.warning(DROPPED, job_id=job.id)
                 return True
 
-    def _fail(self, service: Service, job: Job, kind: str, progress: Mapping[str, Any]) -> bool:
-        if kind == "transient":
+    def _fail(self, service: Service, job: Job, kind: FailureClass, progress: Mapping[str, Any]) -> bool:
+        if kind is FailureClass.TRANSIENT:
             return self.retry(job, service, progress)
-        code = ErrorCode.OUTPUT_INVALID if kind == "output_invalid" else ErrorCode.SERVICE_FAILED
+        is_output = kind is FailureClass.OUTPUT_INVALID
+        code = ErrorCode.OUTPUT_INVALID if is_output else ErrorCode.SERVICE_FAILED
         return self.fail(job, code, progress)
 
     def output(self, job: Job, output: str, progress: Mapping[str, Any]) -> bool:

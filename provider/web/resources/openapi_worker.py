@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from provider.jobs.run.classify import FailureClass
+from provider.jobs.run.messages import FailureClass
 
 SECURITY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A token of `provider tokens create`"}
 _TEXT = {"type": "string"}

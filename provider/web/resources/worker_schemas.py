@@ -10,8 +10,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 from provider.errors import InvalidBody
 from provider.jobs.remote.gateway import Assignment
 from provider.jobs.remote.held_lease import LeaseAnswer
-from provider.jobs.run.classify import FailureClass
-from provider.jobs.run.messages import Checkpoint
+from provider.jobs.run.messages import Checkpoint, FailureClass
 from provider.payments.marshal import flatten
 from provider.services.checkpoints import cursor_text, unit_name
 from provider.services.progress import Progress
