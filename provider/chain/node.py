@@ -51,7 +51,7 @@ class NonceEntry:
     """What a node at `ledger` said of a nonce entry, and how long such an entry lives at least.
 
     `lifetime` is the network's setting as of ledger `since`, the one of the entry's creation counted; 0 if
-    the answer did not tell.
+    it is unknown.
     """
 
     ledger: int
@@ -60,7 +60,7 @@ class NonceEntry:
     since: int = 0
 
     def proves_unused(self, first: int, expiration: int) -> bool:
-        """Tell whether an authorisation that could land from ledger `first` on did not, and never can.
+        """Return whether an authorisation that could land from ledger `first` on did not, and never can.
 
         Absence is a proof only while an entry made in the first of those ledgers would still be there.
         """

@@ -55,7 +55,7 @@ def test_an_absent_entry_proves_for_as_long_as_the_network_keeps_it(net: LocalNe
         lambda net: net.chain.faults.add("hide_settings"),
         lambda net: net.state.set_min_temporary_ttl(17_280),
     ],
-    ids=["not told", "raised since"],
+    ids=["not served", "raised since"],
 )
 def test_nothing_is_proven_by_a_setting_that_is_not_known(
     net: LocalNet, spoil: Callable[[LocalNet], None]

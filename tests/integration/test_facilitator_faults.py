@@ -45,7 +45,7 @@ def test_the_answer_to_the_copy_does_not_hide_that_the_first_one_landed(tmp_path
         assert answer.result()["success"] is True
 
 
-@pytest.mark.parametrize("fault", ["drop_send_request", "try_again_later"])
+@pytest.mark.parametrize("fault", ["drop_send_request", "try_again_later", "filtered"])
 def test_what_the_network_did_not_take_is_sent_again(net: LocalNet, fault: str) -> None:
     net.chain.faults.add(fault, count=3)
     assert net.settle(net.payment())["success"] is True
@@ -128,6 +128,16 @@ def test_a_node_that_is_away_for_a_moment_delays_a_settlement(net: LocalNet) -> 
     payment = net.payment()
     net.chain.faults.add("rpc_down", count=5)
     assert net.settle(payment)["success"] is True
+
+
+@pytest.mark.parametrize("fault", ["processing_limit", "queue_limit", "database_error"])
+@pytest.mark.parametrize("method", ["getHealth", "simulateTransaction", "getLedgerEntries", "getTransaction"])
+def test_an_error_of_one_method_delays_a_settlement(net: LocalNet, fault: str, method: str) -> None:
+    """None of them says anything about the payment."""
+    payment = net.payment()
+    net.chain.faults.add(fault, method=method, count=3)
+    assert net.settle(payment)["success"] is True
+    assert len(net.sent) == 1
 
 
 def test_a_node_that_stays_away_before_anything_is_sent_is_said_so(slow: LocalNet) -> None:

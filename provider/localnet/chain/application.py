@@ -81,8 +81,8 @@ class Application:
         """Write every live entry that the footprint lets be written, changed or not.
 
         rs-soroban-env e2e_invoke.rs:312-326 gives all of them back, stellar-core
-        InvokeHostFunctionOpFrame.cpp:780-819 upserts each. So any call by anybody moves the "last modified"
-        of a nonce that its footprint names, without a signature of the owner.
+        InvokeHostFunctionOpFrame.cpp:780-819 upserts each. So a call by any account moves the "last
+        modified" of a nonce that its footprint names, without a signature of the owner.
         """
         for key in self._envelope.footprint.read_write:
             if self._world.entry(key) is not None:

@@ -162,7 +162,7 @@ class ChainState:
             return "PENDING", None
 
     def _waiting(self, envelope: Envelope) -> str | None:
-        """The answer to a transaction that was here before, or whose account has another one here.
+        """The answer to a transaction that was here before, or the account of which has another one here.
 
         stellar-core TransactionQueue.cpp, canAdd: in this order, and before signatures are looked at.
         """

@@ -263,6 +263,21 @@ def test_the_issuer_mints_and_burns(town: Town, payer: str, to: str, kind: str) 
     assert (scval.from_symbol(body.topics[0]), len(body.topics)) == (kind, 3)
 
 
+def test_a_burn_is_found_by_its_event(town: Town) -> None:
+    """Where the payee is the issuer there is no transfer event (SAC event.rs:47-65)."""
+    issuer = town.state.config.token.issuer
+    call = town.transfer(to=issuer)
+    town.send(settle(town, call, town.authorize(call)))
+    town.state.close()
+    payer = scval.to_address(town.payer.public_key).to_xdr()
+    counts = {}
+    for kind in ("burn", "transfer"):
+        topics = [[scval.to_symbol(kind).to_xdr(), payer, "**"]]
+        found = town.rpc.call("getEvents", {"startLedger": town.ledger, "filters": [{"topics": topics}]})
+        counts[kind] = len(found["events"])
+    assert counts == {"burn": 1, "transfer": 0}
+
+
 @pytest.mark.parametrize(
     ("function", "value"),
     [("decimals", 7), ("symbol", "USDC"), ("balance", 1_000_000_000)],
