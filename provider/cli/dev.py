@@ -54,6 +54,7 @@ def command(
     Redis, web, workers, beat, Flower, and a local Stellar chain with its facilitator, all on loopback
     ports. Once everything answers, DATA_DIR/dev.json tells every URL, pid and the secret of a buyer
     with play money, and a shell that reads DATA_DIR/dev.env can run the commands of operators.
+    REDIS_SERVER names another redis-server than the embedded one, of version 7.2 or newer.
     """
     services = named_services(services)
     load_registry(services)  # Nine processes would report the same mistake.

