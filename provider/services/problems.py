@@ -1,12 +1,10 @@
 """Say what is wrong with a value, briefly and without echoing it."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema_rs import ValidationError, ValidationErrorKind
 
 _MAX_TEXT = 200
 
@@ -43,42 +41,48 @@ _MESSAGES = {
     "oneOf": "must fit exactly one of the alternatives",
     "contains": "lacks an item that it must contain",
     "unevaluatedProperties": "has properties that are not known",
+    "falseSchema": "is not allowed",
 }
 
 
-def describe(error: ValidationError) -> Iterator[FieldProblem]:
-    """Turn an error of jsonschema, whose own message repeats the value, into problems."""
-    error = best_match([error]) or error  # Of alternatives, what failed in the closest one.
-    path = list(error.absolute_path)
-    if error.validator == "required":
-        required: Any = error.validator_value
-        given: Any = error.instance
-        missing = (name for name in required if name not in given)
-        yield from (FieldProblem(pointer([*path, name]), "is required") for name in missing)
+def describe(error: ValidationError, path: Sequence[str | int] = ()) -> Iterator[FieldProblem]:
+    """Turn an error of jsonschema-rs, whose own message repeats the value, into problems.
+
+    `path` leads to the value that was checked.
+    """
+    if closest := _closest(error):
+        for cause in closest:
+            yield from describe(cause, path)
+        return
+    place = [*path, *error.instance_path]
+    if isinstance(error.kind, ValidationErrorKind.Required):
+        yield FieldProblem(pointer([*place, error.kind.property]), "is required")
     else:
-        yield FieldProblem(pointer(path), _message(error))
+        yield FieldProblem(pointer(place), _message(error.kind))
 
 
-def _message(error: ValidationError) -> str:
-    expected: Any = error.validator_value
-    rule: Any = error.validator  # None, too, where a schema is just `false`.
-    if rule == "type":
-        types = [expected] if isinstance(expected, str) else expected
-        return f"must be of type {' or '.join(types)}"
-    if rule == "additionalProperties":
-        return f"has unknown properties: {_listed(_unknown(error))}"
-    if rule is None:
-        return "is not allowed"
-    template = _MESSAGES.get(rule, f"breaks the rule {rule!r} of the schema")
-    return template.format(shortened(json.dumps(expected, ensure_ascii=False)))
+def _closest(error: ValidationError) -> list[ValidationError]:
+    """Give what failed in the one alternative that is for values of this type; empty unless it is one."""
+    alternatives = getattr(error.kind, "context", [])
+    if not all(alternatives):  # One of them fits.
+        return []
+    fitting = [found for found in alternatives if not any(_is_of_type(one, error) for one in found)]
+    return fitting[0] if len(fitting) == 1 else []
 
 
-def _unknown(error: ValidationError) -> list[str]:
-    instance: Any = error.instance
-    schema: Any = error.schema
-    patterns = schema.get("patternProperties", {})
-    known = schema.get("properties", {})
-    return [name for name in instance if name not in known and not any(re.search(p, name) for p in patterns)]
+def _is_of_type(cause: ValidationError, error: ValidationError) -> bool:
+    return cause.kind.name == "type" and cause.instance_path == error.instance_path
+
+
+def _message(kind: ValidationErrorKind) -> str:
+    if isinstance(kind, ValidationErrorKind.Type):
+        return f"must be of type {' or '.join(sorted(kind.types, key=lambda name: (name == 'null', name)))}"
+    if isinstance(kind, ValidationErrorKind.AdditionalProperties):
+        return f"has unknown properties: {_listed(kind.unexpected)}"
+    template = _MESSAGES.get(kind.name, f"breaks the rule {kind.name!r} of the schema")
+    if "{}" not in template:
+        return template
+    return template.format(shortened(json.dumps(kind.value, ensure_ascii=False, default=str)))
 
 
 def _listed(names: list[str]) -> str:
@@ -88,7 +92,12 @@ def _listed(names: list[str]) -> str:
 
 def pointer(path: Iterable[str | int]) -> str:
     """Write a path as a JSON pointer (RFC 6901), cut where a hostile one would be long."""
-    return shortened("".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path))
+    return shortened("".join(f"/{escaped(part)}" for part in path))
+
+
+def escaped(part: str | int) -> str:
+    """Spell one step of a JSON pointer."""
+    return str(part).replace("~", "~0").replace("/", "~1")
 
 
 def shortened(text: str, limit: int = _MAX_TEXT) -> str:

@@ -3,20 +3,15 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
-from referencing.jsonschema import DRAFT202012
-
-from provider.services.schema import CompiledSchema
+from provider.services.schema import CompiledSchema, Place, applied_in_place
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,99})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?")
 _LITERALS = {"true": ("boolean", True), "false": ("boolean", False), "null": ("null", None)}
-_APPLIED_IN_PLACE = ("allOf", "anyOf", "oneOf")
 _TYPE_OF = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-
-# A subschema with the resolver of the place it stands in.
-_Place = tuple[dict[str, Any], Any]
 
 
 def coerce(pairs: Iterable[tuple[str, str]], schema: CompiledSchema) -> dict[str, Any]:
@@ -24,11 +19,11 @@ def coerce(pairs: Iterable[tuple[str, str]], schema: CompiledSchema) -> dict[str
     texts: defaultdict[str, list[str]] = defaultdict(list)
     for name, text in pairs:
         texts[name].append(text)
-    root = list(_expanded((schema.schema, schema.resolver)))
+    root = list(_expanded(schema.root))
     return {name: _value(found, list(_children(root, "properties", name))) for name, found in texts.items()}
 
 
-def _value(texts: list[str], places: list[_Place]) -> Any:
+def _value(texts: list[str], places: list[Place]) -> Any:
     types = _types(places)
     if "array" in types and (len(texts) > 1 or "string" not in types):
         item_types = _types(list(_children(places, "items")))
@@ -47,7 +42,7 @@ def _scalar(text: str, types: set[str]) -> Any:
     return None if not text and "null" in types and "string" not in types else text
 
 
-def _types(places: list[_Place]) -> set[str]:
+def _types(places: list[Place]) -> set[str]:
     types: set[str] = set()
     for schema, _ in places:
         declared = schema.get("type", [])
@@ -58,7 +53,7 @@ def _types(places: list[_Place]) -> set[str]:
     return types
 
 
-def _children(places: Iterable[_Place], *keys: str) -> Iterator[_Place]:
+def _children(places: Iterable[Place], *keys: str) -> Iterator[Place]:
     """Yield the subschemas found under these keys, expanded."""
     for schema, resolver in places:
         child: Any = schema
@@ -67,16 +62,6 @@ def _children(places: Iterable[_Place], *keys: str) -> Iterator[_Place]:
         yield from _expanded((child, resolver))
 
 
-def _expanded(place: tuple[Any, Any], seen: frozenset[int] = frozenset()) -> Iterator[_Place]:
-    """Yield a subschema and what it applies to the same value: references and alternatives."""
-    schema, resolver = place
-    if not isinstance(schema, dict) or id(schema) in seen:
-        return
-    seen |= {id(schema)}
-    resolver = resolver.in_subresource(DRAFT202012.create_resource(schema))
-    yield schema, resolver
-    if "$ref" in schema:
-        target = resolver.lookup(schema["$ref"])
-        yield from _expanded((target.contents, target.resolver), seen)
-    for member in (member for key in _APPLIED_IN_PLACE for member in schema.get(key, [])):
-        yield from _expanded((member, resolver), seen)
+def _expanded(place: Place) -> Iterator[Place]:
+    with suppress(RecursionError):  # What lies beyond leads nowhere.
+        yield from applied_in_place(place)

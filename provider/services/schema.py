@@ -1,22 +1,22 @@
 """JSON Schema 2020-12: check schemas, and values against them, without ever touching the network."""
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from functools import cache
+from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012, EMPTY_REGISTRY
+from jsonschema_rs import Draft202012Validator, Resolver, ValidationError, ValidationErrorKind
 
 from provider.services.conversion import JsonSchema
 from provider.services.plain import not_json
-from provider.services.problems import FieldProblem, describe, pointer, shortened
+from provider.services.problems import FieldProblem, pointer, shortened
+from provider.services.validation import ROOT, Validation, compiled
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_PROBLEMS = 20
-_FORMATS = Draft202012Validator.FORMAT_CHECKER
-_REFERENCES = ("$ref", "$dynamicRef")
+_APPLIED_IN_PLACE = ("allOf", "anyOf", "oneOf")
+Place = tuple[Any, Resolver]
+"""A subschema with the resolver of the place it stands in."""
 
 
 class CompiledSchema:
@@ -24,21 +24,17 @@ class CompiledSchema:
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
-        root: Resource[Any] = DRAFT202012.create_resource(schema)
-        self.resolver = _registry(root).resolver_with_root(root)
-        self.validator = Draft202012Validator(schema, registry=_registry(root), format_checker=_FORMATS)
+        self._validation = Validation(schema)
+
+    @property
+    def root(self) -> Place:
+        """The whole schema, to look around in."""
+        return self.schema, self._validation.registry.resolver(ROOT)
 
     def problems(self, value: Any) -> list[FieldProblem]:
         """Return the first problems of the value; empty when it is JSON and fits the schema."""
-        if found := list(islice(not_json(value), _MAX_PROBLEMS)):
-            return found
-        try:
-            errors = list(islice(self.validator.iter_errors(value), _MAX_PROBLEMS))
-        except RecursionError:
-            return [FieldProblem("", "is nested too deeply to be checked")]
-        except OverflowError:
-            return [FieldProblem("", "has a number that is too large to be checked")]
-        return list(dict.fromkeys(chain.from_iterable(map(describe, errors))))
+        found = list(islice(not_json(value), _MAX_PROBLEMS))
+        return found or list(dict.fromkeys(islice(self._validation.problems(value), _MAX_PROBLEMS)))
 
 
 def schema_problems(schema: Any) -> list[str]:
@@ -49,44 +45,67 @@ def schema_problems(schema: Any) -> list[str]:
         return [str(problem) for problem in found[:_MAX_PROBLEMS]]
     if schema.get("$schema", DIALECT) != DIALECT:
         return [f"$schema must be {DIALECT}"]
-    return _dialect_problems(schema) or _reference_problems(schema) or _endless(schema)
+    return _dialect_problems(schema) or _reference_problems(schema)
 
 
 def _dialect_problems(schema: JsonSchema) -> list[str]:
-    meta = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=_FORMATS)
-    return [
-        f"at {pointer(error.absolute_path) or 'the top'}: {shortened(error.message)}"
-        for error in islice(meta.iter_errors(schema), _MAX_PROBLEMS)
-    ]
+    told = (
+        f"at {pointer(error.instance_path) or 'the top'}: {_dialect_message(error)}"
+        for error in _meta().iter_errors(schema)
+    )
+    return list(dict.fromkeys(told))[:_MAX_PROBLEMS]
+
+
+def _dialect_message(error: ValidationError) -> str:
+    cause = error.kind.error if isinstance(error.kind, ValidationErrorKind.PropertyNames) else error
+    if not isinstance(cause.kind, ValidationErrorKind.Format) or cause.kind.format != "regex":
+        return shortened(error.message)
+    wanted = "must be a regular expression that is matched in linear time"
+    return f"{shortened(repr(cause.instance))} {wanted}: no look-around, no back-reference, no huge count"
+
+
+@cache
+def _meta() -> Draft202012Validator:
+    """Build the validator of schemas; a pattern in them must be one that the engine for values takes."""
+    return compiled({"$ref": DIALECT}, formats={"regex": _is_linear})
+
+
+def _is_linear(pattern: str) -> bool:
+    try:
+        compiled({"pattern": pattern})
+    except ValidationError:
+        return False
+    return True
 
 
 def _reference_problems(schema: JsonSchema) -> list[str]:
-    root: Resource[Any] = DRAFT202012.create_resource(schema)
-    resolver = _registry(root).resolver_with_root(root)
-    return sorted(set(_unresolved(root, resolver)))
-
-
-def _unresolved(resource: Resource[Any], resolver: Any) -> Iterator[str]:
-    inner = resolver.in_subresource(resource)
-    if isinstance(resource.contents, dict):
-        for reference in filter(None, map(resource.contents.get, _REFERENCES)):
-            try:
-                inner.lookup(reference)
-            except Unresolvable:
-                yield f"{shortened(reference)!r} refers to nothing in this schema; nothing is fetched"
-    for child in resource.subresources():
-        yield from _unresolved(child, inner)
-
-
-def _endless(schema: JsonSchema) -> list[str]:
     try:
-        list(CompiledSchema(schema).validator.iter_errors({}))
+        root = CompiledSchema(schema).root
+    except ValidationError as error:
+        return [f"{shortened(error.message)}; only references within the schema work, nothing is fetched"]
+    try:
+        list(applied_in_place(root))
     except RecursionError:
         return ["refers to itself without end"]
     return []
 
 
-def _registry(root: Resource[Any]) -> Registry[Any]:
-    """Return a registry that knows the schema itself and can fetch nothing."""
-    registry: Registry[Any] = EMPTY_REGISTRY.with_resource(root.id() or "", root)
-    return registry.crawl()
+def applied_in_place(place: Place, entered: frozenset[tuple[str, str]] = frozenset()) -> Iterator[Place]:
+    """Yield a subschema and what it applies to the same value: references and alternatives.
+
+    Raises RecursionError where a reference leads to itself.
+    """
+    schema, resolver = place
+    if not isinstance(schema, dict):
+        return
+    if "$id" in schema:
+        resolver = resolver.lookup(schema["$id"]).resolver
+    yield schema, resolver
+    if "$ref" in schema:
+        step = resolver.base_uri, schema["$ref"]
+        if step in entered:
+            raise RecursionError
+        target = resolver.lookup(schema["$ref"])
+        yield from applied_in_place((target.contents, target.resolver), entered | {step})
+    for member in (member for key in _APPLIED_IN_PLACE for member in schema.get(key, [])):
+        yield from applied_in_place((member, resolver), entered)

@@ -94,9 +94,9 @@ def test_only_the_first_problems_of_a_hopeless_input_are_told(problems: Any) -> 
     assert len(problems({"number": 1, "rows": [1] * 10_000})) <= 20
 
 
-def test_a_number_too_large_for_a_float_is_a_problem_not_a_crash(declare: Declare) -> None:
-    service = declare(output_schema={"multipleOf": 0.01})
-    assert service.validate_output(10**400)
+@pytest.mark.parametrize(("step", "fits"), [(0.01, True), (4, True), (3, False)])
+def test_a_number_too_large_for_a_float_is_checked_exactly(declare: Declare, step: float, fits: bool) -> None:
+    assert (declare(output_schema={"multipleOf": step}).validate_output(10**400) == []) is fits
 
 
 def test_alternatives_that_all_fit_badly_are_a_problem_of_the_field(problems: Any) -> None:
@@ -163,6 +163,22 @@ def test_nothing_is_fetched_to_check_a_schema(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     assert "nothing is fetched" in schema_problems({"$ref": "http://192.0.2.1/schema"})[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("date-time", "2026-01-02T03:04:05Z", "yesterday"),
+        ("uri", "https://example.com/a", "example"),
+        ("uuid", "2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2eb8"),
+        ("no-such-format", "anything", None),
+    ],
+)
+def test_formats_of_the_dialect_are_enforced(name: str, right: str, wrong: str | None) -> None:
+    """Was red: some were, some needed libraries that were not there."""
+    schema = CompiledSchema({"type": "string", "format": name})
+    assert schema.problems(right) == []
+    assert wrong is None or schema.problems(wrong) == [FieldProblem("", f'must have the format "{name}"')]
 
 
 def test_an_input_schema_must_describe_an_object(declare: Declare) -> None:
