@@ -266,14 +266,8 @@ def test_stopping_ends_open_connections_and_waits(certificates: Path) -> None:
 def test_the_private_key_is_private_and_used_again(tmp_path: Path) -> None:
     first = ca.ensure(tmp_path / "ca")
     content = first.ca_file.read_bytes()
-    assert stat.S_IMODE(first.key_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(first.server_file.stat().st_mode) == 0o600
     assert ca.ensure(tmp_path / "ca").ca_file.read_bytes() == content
-
-
-def test_certificates_that_run_out_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = ca.ensure(tmp_path).ca_file.read_bytes()
-    monkeypatch.setattr(ca, "RENEW_BEFORE", ca.LIFETIME)
-    assert ca.ensure(tmp_path).ca_file.read_bytes() != content
 
 
 def test_the_certificate_names_no_other_host(chain: ChainServer) -> None:

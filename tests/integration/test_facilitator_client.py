@@ -2,7 +2,6 @@
 
 import json
 import socket
-import ssl
 import threading
 import time
 from contextlib import suppress
@@ -18,7 +17,7 @@ from provider.payments.schemas import load_payload
 from provider.payments.settlement import FacilitatorAnswer, Failure, SettleKind
 from tests.support.odd_answers import ANSWERS, HASH, OFFER, PAID, PAYER, SETTLED, UNCERTAIN, VERDICTS
 from tests.support.payments import payment_wire, requirements_wire, signed_payment
-from tests.support.raw_http import answer, raw_server, reset, self_signed, send
+from tests.support.raw_http import answer, localhost_tls, raw_server, reset, send
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +98,11 @@ def test_a_failed_tls_handshake_is_uncertain(payment: PaymentPayload) -> None:
 
 def test_the_deadline_holds_inside_tls(tmp_path: Path) -> None:
     """Reads go through the same budget, answers in time are read."""
-    certificate = self_signed(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    context, authority = localhost_tls(tmp_path)
     told: list[FacilitatorAnswer] = []
     for behave, seconds in ((answer(200, SETTLED), 30), (ANSWERS["slow body"][0], 0.3)):
         with raw_server(behave, tls=context) as server, bounded_http.new_session({}) as session:
-            session.verify = str(certificate)
+            session.verify = str(authority)
             url = server.url.replace("http://127.0.0.1", "https://localhost")
             told.append(transport.call(session, "POST", url, seconds=seconds, body=b"{}"))
     assert told == [FacilitatorAnswer(200, SETTLED), FacilitatorAnswer(failure=Failure.TIMED_OUT)]
@@ -200,14 +197,12 @@ def test_verify_trusts_known_authorities_alone(
     payment: PaymentPayload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kept connection checks certificates and names as a session does."""
-    certificate = self_signed(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    context, authority = localhost_tls(tmp_path)
     with raw_server(answer(200, {"isValid": True}), tls=context) as server:
         url = server.url.replace("http://127.0.0.1", "https://localhost")
         with pytest.raises(errors.FacilitatorUnreachable):
             FacilitatorClient(url).verify(payment, OFFER)
-        monkeypatch.setattr(bounded_http, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
+        monkeypatch.setattr(bounded_http, "DEFAULT_CA_BUNDLE_PATH", str(authority))
         assert FacilitatorClient(url).verify(payment, OFFER).valid
         with pytest.raises(errors.FacilitatorUnreachable):
             FacilitatorClient(url.replace("localhost", "127.0.0.1")).verify(payment, OFFER)

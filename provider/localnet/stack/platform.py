@@ -9,11 +9,11 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import click
 
 from provider.errors import ConfigurationError
+from provider.localnet.files import write_private
 from provider.localnet.redis_server import check_readable
 from provider.localnet.stack.manager import StackManager
 from provider.localnet.stack.plan import BACK, Plan
@@ -87,8 +87,9 @@ class Platform:
             self.missing = missing
             self.manager.terminate()
             return
-        write_private(self.variables, "".join(_exports(self.plan.settings())))
-        write_private(self.description, json.dumps(self.plan.describe(self.manager.pids()), indent=2) + "\n")
+        write_private(self.variables, "".join(_exports(self.plan.settings())).encode())
+        description = json.dumps(self.plan.describe(self.manager.pids()), indent=2) + "\n"
+        write_private(self.description, description.encode())
         self.manager.say(self._welcome())
 
     def _welcome(self) -> str:
@@ -121,12 +122,3 @@ def _exports(settings: Mapping[str, str]) -> Iterator[str]:
     """Spell settings for a shell to read."""
     for name, value in settings.items():
         yield f"export {name}={shlex.quote(value)}\n"
-
-
-def write_private(path: Path, content: str) -> None:
-    """Write a file for this user's eyes, all or nothing."""
-    draft = path.with_suffix(".tmp")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(content)
-    draft.replace(path)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from honcho.environ import parse_procfile
 
+from provider.localnet.files import write_private
 from provider.localnet.stack.plan import BACK, Plan
-from provider.localnet.stack.platform import write_private
 from provider.localnet.stack.ports import Ports, is_free
 from provider.localnet.stack.ready import online_workers
 from provider.settings import Settings
@@ -74,7 +74,7 @@ def test_the_description_is_private(tmp_path: Path) -> None:
     """It holds the secret of an account, if only of play money."""
     file = tmp_path / "dev.json"
     for content in ("{}", json.dumps(PLAN.describe({"web": 1}))):
-        write_private(file, content)
+        write_private(file, content.encode())
         assert file.read_text() == content
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [file]
