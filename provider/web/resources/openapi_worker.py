@@ -1,46 +1,26 @@
-"""The part of the OpenAPI document that is for remote workers (§11)."""
+"""The part of the OpenAPI document that is for remote workers (§11), made from the schemas of their calls."""
 
 from typing import Any
 
-from provider.jobs.run.messages import FailureClass
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from marshmallow import Schema
+
+from provider.web.resources import worker_schemas as schemas
 
 SECURITY_SCHEME = {"type": "http", "scheme": "bearer", "description": "A token of `provider tokens create`"}
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "number"}
-_LEASE = {**_TEXT, "description": "what the claim gave"}
-_PROGRESS = {
-    "type": "object",
-    "required": ["done"],
-    "properties": {"done": _NUMBER, "total": _NUMBER, "message": {**_TEXT, "maxLength": 1000}},
-}
-_CHECKPOINTS = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["unit"],
-        "properties": {"unit": _TEXT, "cursor": {"description": "any JSON; left out: the unit is complete"}},
-    },
-}
 _REFUSALS = {
     "401": {"description": "No valid worker token."},
     "403": {"description": "The token does not allow this service."},
 }
-_CALLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
-    "renew": ("Prolong the lease", {}, []),
-    "progress": ("Tell how far the work is", {"progress": _PROGRESS}, ["progress"]),
-    "checkpoint": ("Complete units of the work", {"checkpoints": _CHECKPOINTS}, ["checkpoints"]),
-    "complete": ("Deliver the output", {"output": {}, "progress": _PROGRESS}, ["output"]),
-    "fail": (
-        "Tell that the work failed",
-        {
-            "class": {"enum": [failure.value for failure in FailureClass]},
-            "message": {**_TEXT, "description": "for the log; no buyer sees it"},
-            "checkpoints": _CHECKPOINTS,
-            "progress": _PROGRESS,
-        },
-        ["class"],
-    ),
-    "release": ("Hand the job back to its lane", {}, []),
+_CALLS: dict[str, tuple[str, type[Schema]]] = {
+    "renew": ("Prolong the lease", schemas.RenewSchema),
+    "progress": ("Report progress", schemas.ToldProgressSchema),
+    "checkpoint": ("Complete units of the work", schemas.CheckpointsSchema),
+    "complete": ("Deliver the output", schemas.CompleteSchema),
+    "fail": ("Report a failure", schemas.FailSchema),
+    "release": ("Hand the job back to its lane", schemas.RenewSchema),
 }
 
 
@@ -65,28 +45,29 @@ def _events() -> dict[str, Any]:
 
 
 def _claim() -> dict[str, Any]:
-    sent = {"type": "object", "properties": {"services": {"type": "array", "items": _TEXT}}}
-    given = {"oneOf": [{"required": ["job"]}, {"required": ["declined"]}], "properties": {"job": _job()}}
-    return _operation("claim_job", "Claim the next job", sent, {**given, "type": "object"})
-
-
-def _call(name: str, summary: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    sent = {
+    properties = {"job": _described(schemas.AssignmentSchema), "declined": {"const": schemas.NONE_AVAILABLE}}
+    given = {
         "type": "object",
-        "required": ["lease", *required],
-        "properties": {"lease": _LEASE, **properties},
+        "properties": properties,
+        "oneOf": [{"required": [name]} for name in properties],
     }
+    return _operation("claim_job", "Claim the next job", schemas.ClaimSchema, given)
+
+
+def _call(name: str, summary: str, sent: type[Schema]) -> dict[str, Any]:
     job_id = {"name": "id", "in": "path", "required": True, "schema": _TEXT}
-    return {**_operation(f"{name}_job", summary, sent, _answer()), "parameters": [job_id]}
+    given = _described(schemas.AnswerSchema)
+    return {**_operation(f"{name}_job", summary, sent, given), "parameters": [job_id]}
 
 
-def _operation(name: str, summary: str, sent: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _operation(name: str, summary: str, sent: type[Schema], given: dict[str, Any]) -> dict[str, Any]:
+    body = {"application/json": {"schema": _described(sent)}}
     return {
         "operationId": name,
         "summary": summary,
         "tags": ["worker"],
         "security": [{"worker": []}],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": sent}}},
+        "requestBody": {"required": True, "content": body},
         "responses": {
             "200": {"description": "The answer.", "content": {"application/json": {"schema": given}}},
             **_REFUSALS,
@@ -94,30 +75,15 @@ def _operation(name: str, summary: str, sent: dict[str, Any], given: dict[str, A
     }
 
 
-def _answer() -> dict[str, Any]:
-    properties = {
-        "accepted": {"type": "boolean", "description": "false: the job is not in these hands any more"},
-        "reason": {"enum": ["lost", "timed_out", "stalled", "cancelled", "output_invalid"]},
-        "detail": _TEXT,
-        "cancel": {"type": "boolean", "description": "stop, and tell that the work failed"},
-        "leaseSeconds": _NUMBER,
-        "budgetSeconds": _NUMBER,
-    }
-    return {"type": "object", "required": ["accepted"], "properties": properties}
+def _described(schema: type[Schema]) -> dict[str, Any]:
+    """Describe a marshmallow schema in JSON Schema."""
+    plugin = MarshmallowPlugin(_in_place)
+    APISpec("", "", "3.1.0", plugins=[plugin])
+    converter: Any = plugin.converter
+    converter.map_to_openapi_type(schemas.JsonNumber, "number", None)
+    described: dict[str, Any] = converter.schema2jsonschema(schema())
+    return described
 
 
-def _job() -> dict[str, Any]:
-    properties = {
-        "id": _TEXT,
-        "service": _TEXT,
-        "input": {"type": "object"},
-        "attempt": {"type": "integer"},
-        "lease": _LEASE,
-        "leaseSeconds": _NUMBER,
-        "budgetSeconds": _NUMBER,
-        "deadline": {**_TEXT, "format": "date-time"},
-        "cancel": {"type": "boolean"},
-        "completedUnits": {"type": "array", "items": _TEXT},
-        "cursors": {"type": "object"},
-    }
-    return {"type": "object", "required": list(properties), "properties": properties}
+def _in_place(nested: object) -> Any:
+    """Give a nested schema no name: it is described where it stands."""

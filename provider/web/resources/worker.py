@@ -41,7 +41,7 @@ def claim() -> Response:
     body = schemas.load(schemas.ClaimSchema(), read_json(request))
     given = parts().gateway.claim(g.worker, body["services"])
     return _answer(
-        {"declined": "none-available"} if given is None else {"job": schemas.dump_assignment(given)}
+        {"declined": schemas.NONE_AVAILABLE} if given is None else {"job": schemas.dump_assignment(given)}
     )
 
 

@@ -15,6 +15,7 @@ from provider.jobs.run.runner import Runner
 from provider.jobs.store import keys
 from provider.jobs.store.tokens import Tokens
 from provider.services import Registry
+from provider.services.schema import CompiledSchema
 from tests.integration.web.conftest import NotedWakeUps, Shop, sell
 from tests.support.farworker import FarWorker
 from tests.support.processes import wait_until
@@ -521,3 +522,30 @@ def test_the_openapi_document_shows_the_gateway(shop: Shop) -> None:
     described = {path for path in document["paths"] if path.startswith("/worker/")}
     assert described == {rule for rule in served if rule.startswith("/worker/")}
     assert document["components"]["securitySchemes"]["worker"]["scheme"] == "bearer"
+
+
+def test_the_document_describes_what_the_gateway_reads_and_gives(shop: Shop, bob: FarWorker) -> None:
+    """Was red: written by hand beside the schemas that read it, the document lacked their limits."""
+    paths = shop.client.get("/openapi.json").json["paths"]
+    fail = _schemas(paths, "/worker/jobs/{id}/fail")[0]["properties"]
+    assert (fail["message"]["maxLength"], fail["checkpoints"]["maxItems"]) == (20_000, 1000)
+    job = held(shop, bob)
+    renewed = bob.tell(job, "renew")
+    shop.client.delete(f"/jobs/{job['id']}")
+    for path, given in (
+        ("/worker/claims", {"job": job}),
+        ("/worker/claims", {"declined": "none-available"}),
+        ("/worker/jobs/{id}/renew", renewed),
+        ("/worker/jobs/{id}/renew", bob.tell(job, "renew")),
+        ("/worker/jobs/{id}/release", bob.tell(job, "release")),
+        ("/worker/jobs/{id}/complete", bob.tell(job, "complete", output={})),
+    ):
+        described = _schemas(paths, path)[1]
+        assert CompiledSchema({"additionalProperties": False, **described}).problems(given) == []
+
+
+def _schemas(paths: Any, path: str) -> tuple[Any, Any]:
+    """Give the schemas of what a call sends and gets."""
+    call = paths[path]["post"]
+    found = call["requestBody"]["content"], call["responses"]["200"]["content"]
+    return found[0]["application/json"]["schema"], found[1]["application/json"]["schema"]
