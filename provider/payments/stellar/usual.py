@@ -1,9 +1,10 @@
 """Read the usual payment in one step: a G account signs its own transfer, as nearly every client does.
 
-The general decoder makes an object of each value; with proving that the XDR is canonical it took a fifth of a
-paid call. Here one pattern spells the payment byte by byte. What it matches is canonical, and authorises the
-very call that the operation makes and nothing below it. All else is left to the general decoder, which reads
-the same from what is matched here (tests/unit/payments/test_usual.py).
+The general decoder makes an object of each value and has to prove that the XDR is canonical: with it alone a
+paid call takes 2.4 ms of processor time, with this 1.8 ms (bench/README.md). Here one pattern spells the
+payment byte by byte. What it matches is canonical, and authorises the very call that the operation makes and
+nothing below it. All else is left to the general decoder, which reads the same from what is matched here
+(tests/unit/payments/test_usual.py).
 """
 
 import re
