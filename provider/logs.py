@@ -1,7 +1,7 @@
 """Logs as JSON lines on standard error: an event name, then data as fields.
 
-The job id is bound once per piece of work (`bind_contextvars(job_id=…)`). Payloads, inputs and
-outputs are never logged; `KEPT_OUT` removes them should somebody try (standard §14).
+The job id is a field of every event about a job (`job_id`). Payloads, inputs and outputs are never logged;
+`KEPT_OUT` removes them by name all the same (standard §14).
 """
 
 import logging.config

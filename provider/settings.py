@@ -60,7 +60,6 @@ class Settings:
     explorer_url: str = _setting(
         "", "Page of a {transaction} on a block explorer, or none. Default: stellar.expert."
     )
-    operator_token: str = _setting("", "Bearer token for operator requests; empty turns them off.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive at the web process.")
     web_streams: int = _setting(2000, "Most event streams and held answers of one web process.")

@@ -31,10 +31,6 @@ class LedgerTime:
     ledger_seconds: float
     """Measured seconds per ledger."""
 
-    def closes_at(self, ledger: int) -> float:
-        """Estimate when a ledger closes (or closed)."""
-        return self.closed_at + (ledger - self.latest_ledger) * self.ledger_seconds
-
     def seconds_until(self, ledger: int) -> float:
         """Estimate how long until a ledger closes, counted from a reading that may be a ledger old.
 

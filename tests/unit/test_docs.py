@@ -27,8 +27,6 @@ EVENT_MODULES = (
 NOT_EVENTS = {"services", "provider", "maintenance"}
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
-LATER_RELEASES = {"standard.md"}
-"""It names commands that are not there yet."""
 OTHER_VARIABLES = {
     *("FACILITATOR_SECRET", "BUYER_SECRET"),  # Options of commands name the variable that holds a secret.
     *("PROVIDER_URL", "PROVIDER_WORKER_TOKEN"),
@@ -123,8 +121,6 @@ def anchors(page: Path) -> set[str]:
 @PAGES
 def test_commands_named_in_a_page_exist(page: Path) -> None:
     """With the options that are given to them."""
-    if page.name in LATER_RELEASES:
-        return
     context = click.Context(main)
     for name, arguments in commands_of(page):
         command = main.get_command(context, name)

@@ -97,8 +97,8 @@ class JobStore:
     ) -> int | None:
         """Move a job as it was read to another status; None when it changed meanwhile.
 
-        `enter="lane"` puts it into its lane. `look` is when the sweep must look at it, in seconds from now;
-        a final job is looked at when its retention is over.
+        It leaves its slot, and its lane unless `enter="lane"`. `look` is when the sweep must look at it, in
+        seconds from now; a final job is looked at when its retention is over.
         Raises ValueError for a move that standard J4 does not have, and for a success without an output.
         """
         if target not in MOVES[job.status]:

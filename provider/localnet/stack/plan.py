@@ -37,7 +37,6 @@ class Plan:
     payee: Keypair = field(default_factory=Keypair.random)
     facilitator: Keypair = field(default_factory=Keypair.random)
     flower_password: str = field(default_factory=lambda: secrets.token_urlsafe(12))
-    operator_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     def commands(self) -> dict[str, str]:
         """Read the shell commands by process type."""
@@ -88,7 +87,6 @@ class Plan:
             "FACILITATOR_API_KEY": "",
             "STELLAR_RPC_URLS": self.rpc_url,
             "LEDGER_SECONDS": str(self.ledger_seconds),
-            "OPERATOR_TOKEN": self.operator_token,
             "WORKER_STOP_SECONDS": "5",
         }
 
@@ -138,7 +136,6 @@ class Plan:
             "flower_user": "dev",
             "flower_password": self.flower_password,
             "redis_url": self.redis_url,
-            "operator_token": self.operator_token,
             "network": TESTNET,
             "asset": USDC[TESTNET],
             "payTo": self.payee.public_key,

@@ -26,8 +26,8 @@ def test_no_name_is_cut_off_at_80_columns() -> None:
 
 def test_a_secret_value_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A URL may carry a password."""
-    monkeypatch.setenv("OPERATOR_TOKEN", "hush-1")
+    monkeypatch.setenv("FACILITATOR_API_KEY", "hush-1")
     monkeypatch.setenv("REDIS_URL", "redis://:hush-2@127.0.0.1/0")
     output = CliRunner().invoke(main, ["settings"], env={"COLUMNS": "200"}).output
-    assert "OPERATOR_TOKEN" in output
+    assert "FACILITATOR_API_KEY" in output
     assert "hush" not in output
