@@ -1,6 +1,5 @@
 """The domain objects of the test's own process, over the same Redis and the same network as the others."""
 
-import socket
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -11,13 +10,9 @@ from provider.platform import Platform
 from provider.services import Registry
 from provider.settings import Settings
 from tests.support.localnet import LocalNet
+from tests.support.processes import free_ports
 
 LEDGER_SECONDS = 0.2
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @dataclass
@@ -27,7 +22,7 @@ class Parts:
     redis_url: str
     net: LocalNet
     home: Path
-    port: int = field(default_factory=_free_port)
+    port: int = field(default_factory=lambda: free_ports(1)[0])
     broker_url: str = ""
     services: str = "tests.chaos.services"
     """The module that sells; its registry is what the processes load."""

@@ -1,6 +1,7 @@
-"""Look at real processes, through /proc."""
+"""Look at real processes, through /proc, and find ports for them."""
 
 import contextlib
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,13 @@ def wait_until(condition: Callable[[], object], seconds: float = 15) -> bool:
             return True
         time.sleep(0.02)
     return bool(condition())
+
+
+def free_ports(count: int) -> list[int]:
+    """Take free ports from the kernel, all held at once so that they differ."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def is_alive(pid: int) -> bool:

@@ -1,17 +1,16 @@
 """A private RabbitMQ node for tests: Debian's package, with ports, data and cookie of its own."""
 
 import os
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from kombu import Connection
 
-from tests.support.processes import family, is_alive, wait_until
+from tests.support.processes import family, free_ports, is_alive, wait_until
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 """The wrapper on PATH insists on a user of its own."""
@@ -22,7 +21,7 @@ class RabbitServer:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.port, self._dist, self._epmd_port = _free_ports(3)
+        self.port, self._dist, self._epmd_port = free_ports(3)
         self.url = f"amqp://guest:guest@127.0.0.1:{self.port}//"
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -71,12 +70,6 @@ class RabbitServer:
         except OSError:
             return False
         return True
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 @contextmanager

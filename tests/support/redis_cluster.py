@@ -1,7 +1,6 @@
 """A Redis Cluster of three nodes for tests, from the same binary, on loopback ports."""
 
 import contextlib
-import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from redis import Redis
 from redis.crc import key_slot
 
-from tests.support.processes import wait_until
+from tests.support.processes import free_ports, wait_until
 from tests.support.redis_server import RedisServer
 
 SLOTS = 16384
@@ -47,13 +46,6 @@ class RedisCluster:
 
     def _ask(self, number: int) -> "Redis":
         return Redis.from_url(self.nodes[number].url, decode_responses=True)
-
-
-def free_ports(count: int) -> list[int]:
-    """Take free ports from the kernel, all held at once so that they differ."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """One node of a Redis Cluster holds all slots: it refuses a script that touches an undeclared key (J7)."""
 
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -8,21 +7,15 @@ from redis import Redis
 
 from provider.jobs.model.status import Status
 from tests.support.jobs import Platform, running_platform
-from tests.support.processes import wait_until
+from tests.support.processes import free_ports, wait_until
 from tests.support.redis_server import RedisServer, running_redis
 from tests.support.timetravel import pass_time
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def node() -> Iterator[RedisServer]:
-    with running_redis(
-        "--cluster-enabled", "yes", "--port", str(free_port()), "--cluster-port", str(free_port())
-    ) as server:
+    port, bus = map(str, free_ports(2))
+    with running_redis("--cluster-enabled", "yes", "--port", port, "--cluster-port", bus) as server:
         with Redis.from_url(server.url) as client:
             client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
             assert wait_until(lambda: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"))

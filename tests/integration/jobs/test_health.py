@@ -11,7 +11,7 @@ from provider.errors import ConfigurationError, StoreUnavailable
 from provider.jobs.store import keys
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
-from tests.support.processes import wait_until
+from tests.support.processes import free_ports, wait_until
 from tests.support.redis_cluster import running_cluster
 from tests.support.redis_server import RedisServer, running_redis
 
@@ -102,9 +102,7 @@ def replicated() -> Iterator[tuple[str, str]]:
 
 
 def _listen(client: "Redis") -> int:
-    from tests.integration.jobs.test_cluster_slots import free_port
-
-    port = free_port()
+    [port] = free_ports(1)
     client.config_set("port", port)
     return port
 
