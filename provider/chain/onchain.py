@@ -13,10 +13,8 @@ from enum import StrEnum
 
 from stellar_sdk import Address, MuxedAccount, scval, xdr
 
-from provider.chain.rpc import Transaction
-
-MIN_TEMPORARY_TTL = 17_280
-"""Ledgers that a nonce entry lives at least, the one of its creation included (facts A5.1)."""
+from provider.chain.nonces import nonce_key
+from provider.chain.rpc import Event, Transaction
 
 _SUCCESS = "SUCCESS"
 _ARMS = ("address", "address_v2", "address_with_delegates")
@@ -41,36 +39,46 @@ class Use(StrEnum):
     SPENT = "spent"
     """It used the nonce for another call: our transfer cannot run as long as the nonce entry lives."""
     NONE = "none"
-    """It did not use the nonce, or does not show that it did."""
+    """It did not use the nonce."""
+    UNCLEAR = "unclear"
+    """It carries the nonce, or cannot be read, and does not show whether the nonce was used."""
 
 
-def nonce_key(payer: str, nonce: int) -> str:
-    """Build the ledger key of a nonce (base64 XDR); its contract is the payer, a G account too."""
-    key = xdr.SCVal(xdr.SCValType.SCV_LEDGER_KEY_NONCE, nonce_key=xdr.SCNonceKey(xdr.Int64(nonce)))
-    data = xdr.LedgerKeyContractData(
-        Address(payer).to_xdr_sc_address(), key, xdr.ContractDataDurability.TEMPORARY
-    )
-    return xdr.LedgerKey(xdr.LedgerEntryType.CONTRACT_DATA, contract_data=data).to_xdr()
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A transaction that was looked at for a payment."""
+
+    use: Use
+    transaction: str
+    ledger: int
 
 
-ARCHIVAL_KEY = xdr.LedgerKey(
-    xdr.LedgerEntryType.CONFIG_SETTING,
-    config_setting=xdr.LedgerKeyConfigSetting(xdr.ConfigSettingID.CONFIG_SETTING_STATE_ARCHIVAL),
-).to_xdr()
-"""Ledger key of the network setting that says how long a temporary entry lives."""
+Look = tuple[str, tuple[str, ...], int]
+"""What the events of equal payments have in common: asset, topics without the token's name, amount."""
 
 
-def min_temporary_ttl(entry: str) -> int:
-    """Read how long temporary entries live at least, from the entry under ARCHIVAL_KEY."""
-    setting = xdr.LedgerEntryData.from_xdr(entry).config_setting
-    archival = setting.state_archival_settings if setting else None
-    return min(MIN_TEMPORARY_TTL, archival.min_temporary_ttl.uint32) if archival else MIN_TEMPORARY_TTL
+_TRANSFER, _BURN, _MINT = (scval.to_symbol(kind).to_xdr() for kind in ("transfer", "burn", "mint"))
 
 
-def transfer_topics(payer: str, pay_to: str) -> list[str]:
-    """Build the topic filter of a transfer: asset contracts add a fourth topic, plain tokens do not."""
-    parts = (scval.to_symbol("transfer"), scval.to_address(payer), scval.to_address(pay_to))
-    return [*(part.to_xdr() for part in parts), "**"]
+def looks_of(wanted: Transfer, issuer: str | None) -> list[Look]:
+    """Describe the events that a payment can have left. Those of an issuer are burns and mints.
+
+    `issuer` is that of a Stellar asset contract, empty for another token, None if it is unknown.
+    """
+    payer, pay_to = (scval.to_address(party).to_xdr() for party in (wanted.payer, wanted.pay_to))
+    kinds = {
+        (_TRANSFER, payer, pay_to): issuer is None or issuer not in (wanted.payer, wanted.pay_to),
+        (_BURN, payer): issuer in (None, wanted.pay_to),
+        (_MINT, pay_to): issuer in (None, wanted.payer),
+    }
+    return [(wanted.asset, topics, wanted.amount) for topics, possible in kinds.items() if possible]
+
+
+def look_of(event: Event) -> Look:
+    """Leave out the last topic of asset contracts, and what a muxed payee adds to the data."""
+    amount = event_amount(event.value)
+    parties = 2 if event.topics[:1] == (_TRANSFER,) else 1
+    return event.contract, event.topics[: 1 + parties], -1 if amount is None else amount
 
 
 def event_amount(value: str) -> int | None:
@@ -86,7 +94,7 @@ def event_amount(value: str) -> int | None:
 
 
 def use_of_nonce(found: Transaction, wanted: Transfer) -> Use:
-    """Tell what a transaction did with the nonce of a payment; broken XDR shows nothing.
+    """Tell what a transaction did with the nonce of a payment.
 
     An authorisation entry in an envelope is not yet a used one: the host leaves entries alone that no call
     asked for. It was used if the call of the transaction can have been authorised by nothing else, or if
@@ -98,17 +106,17 @@ def use_of_nonce(found: Transaction, wanted: Transfer) -> Use:
         transaction = _inner(xdr.TransactionEnvelope.from_xdr(found.envelope))
         return _use(transaction, found.meta, wanted) if transaction else Use.NONE
     except Exception:  # The generated decoders raise whatever a broken length or union leads to.
-        return Use.NONE
+        return Use.UNCLEAR
 
 
-def nonces_of(found: Transaction) -> frozenset[tuple[str, int]]:
-    """List the nonces, each with its payer, that a transaction carries; broken XDR carries none."""
+def nonces_of(found: Transaction) -> frozenset[tuple[str, int]] | None:
+    """List the nonces, each with its payer, that a transaction carries; None if it cannot be read."""
     try:
         transaction = _inner(xdr.TransactionEnvelope.from_xdr(found.envelope))
         signed = [_signed(entry) for op in _calls(transaction) for entry in op.auth]
         return frozenset((_address(one.address), one.nonce.int64) for one in signed if one is not None)
     except Exception:  # The generated decoders raise whatever a broken length or union leads to.
-        return frozenset()
+        return None
 
 
 def _calls(transaction: xdr.Transaction | None) -> list[xdr.InvokeHostFunctionOp]:
@@ -127,10 +135,12 @@ def _inner(envelope: xdr.TransactionEnvelope) -> xdr.Transaction | None:
 def _use(transaction: xdr.Transaction, meta: str, wanted: Transfer) -> Use:
     found = [(op, entry) for op in _calls(transaction) for entry in op.auth if _is_under(entry, wanted)]
     used = [entry for operation, entry in found if _is_needed(entry, operation, transaction)]
-    if not used and len(found) == 1 and _creates(meta, wanted):
-        used = [found[0][1]]  # Of two entries under one nonce the meta could not tell which one it was.
-    if len(used) != 1:
-        return Use.NONE
+    if not used:
+        if not found or (meta and not _creates(meta, wanted)):
+            return Use.NONE
+        if len(found) > 1 or not meta:  # Of two entries under one nonce the meta does not name the used one.
+            return Use.UNCLEAR
+        used = [found[0][1]]
     return Use.PAID if _is_transfer(used[0].root_invocation.function.contract_fn, wanted) else Use.SPENT
 
 
@@ -191,7 +201,7 @@ def _is_transfer(call: xdr.InvokeContractArgs | None, wanted: Transfer) -> bool:
 def _creates(meta: str, wanted: Transfer) -> bool:
     """Tell whether the meta lists the nonce entry among those that the operation created."""
     key = base64.b64decode(nonce_key(wanted.payer, wanted.nonce))
-    return bool(meta) and any(_key_of(entry) == key for entry in _created(xdr.TransactionMeta.from_xdr(meta)))
+    return any(_key_of(entry) == key for entry in _created(xdr.TransactionMeta.from_xdr(meta)))
 
 
 def _created(meta: xdr.TransactionMeta) -> Iterator[xdr.LedgerEntry]:

@@ -31,11 +31,9 @@ class Payee:
     exists: bool
     asset: str
     """`CODE:ISSUER`; `native`; empty for a token that is no Stellar asset contract."""
+    needs_trustline: bool = False
+    """Its issuer needs none: what an issuer is paid is burnt."""
     trustline: Trustline | None = None
-
-    @property
-    def needs_trustline(self) -> bool:
-        return ":" in self.asset
 
 
 def read_payee(rpc: StellarRpc, address: str, contract: str) -> Payee:
@@ -49,12 +47,12 @@ def read_payee(rpc: StellarRpc, address: str, contract: str) -> Payee:
     if instance not in found:
         raise RpcError(f"getLedgerEntries: no contract {contract}")
     asset = asset_name(found[instance].xdr)
-    exists = account in found
-    if not exists or ":" not in asset:
+    exists, issuer = account in found, asset.partition(":")[2]
+    if not exists or issuer in ("", address):
         return Payee(exists, asset)
     line = trustline_key(address, asset)
     entry = rpc.ledger_entries([line]).found.get(line)
-    return Payee(exists, asset, read_trustline(asset, entry.xdr) if entry else None)
+    return Payee(exists, asset, True, read_trustline(asset, entry.xdr) if entry else None)
 
 
 def account_key(address: str) -> str:
@@ -81,10 +79,8 @@ def trustline_key(address: str, asset: str) -> str:
 
 def asset_name(instance: str) -> str:
     """Read the name of the classic asset from the instance of its contract; empty for another contract."""
-    data = xdr.LedgerEntryData.from_xdr(instance).contract_data
-    value = data.val.instance if data else None
-    kind = xdr.ContractExecutableType.CONTRACT_EXECUTABLE_STELLAR_ASSET
-    if value is None or value.executable.type != kind or value.storage is None:
+    value = _instance_of(instance)
+    if value is None or not _is_asset_contract(value) or value.storage is None:
         return ""
     stored = {item.key: item.val for item in value.storage.sc_map}
     metadata = stored.get(scval.to_symbol("METADATA"))
@@ -94,6 +90,26 @@ def asset_name(instance: str) -> str:
 
 
 _NAME = scval.to_symbol("name")
+
+
+def issuer_of(instance: str) -> str | None:
+    """Read the issuer of a token from its contract's instance; empty if it has none, None if unreadable."""
+    try:
+        name, value = asset_name(instance), _instance_of(instance)
+    except Exception:  # The generated decoders raise whatever a broken length or union leads to.
+        return None
+    if name:
+        return name.partition(":")[2]
+    return None if value is None or _is_asset_contract(value) else ""
+
+
+def _instance_of(instance: str) -> xdr.SCContractInstance | None:
+    data = xdr.LedgerEntryData.from_xdr(instance).contract_data
+    return data.val.instance if data else None
+
+
+def _is_asset_contract(value: xdr.SCContractInstance) -> bool:
+    return value.executable.type == xdr.ContractExecutableType.CONTRACT_EXECUTABLE_STELLAR_ASSET
 
 
 def read_trustline(asset: str, entry: str) -> Trustline:

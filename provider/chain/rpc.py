@@ -156,6 +156,8 @@ class StellarRpc:
         start = {"pagination": {"cursor": cursor, "limit": limit}} if cursor else _range(first, None, limit)
         result = self.call(name, start)
         items = [_transaction(name, item, "") for item in _field(name, result, "transactions") or []]
+        if any(item.ledger is None for item in items):
+            raise RpcError(f"{name}: a transaction without a ledger")
         return _page(name, result, items)
 
     def events(

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from provider.cli._operator import operator
-from provider.jobs.reconcile.evidence import Decision
+from provider.jobs.reconcile.decide import Decision
 from provider.jobs.reconcile.run import LIMIT, ReconcileReport
 
 CONTRADICTED = 3

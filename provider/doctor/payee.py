@@ -17,13 +17,13 @@ def check_payee(rpc: StellarRpc, pay_to: str, contract: str) -> list[Finding]:
         return [fail("payTo account", f"{type(error).__name__}: {error}", todo)]
     if not payee.exists:
         return [fail("payTo account", "does not exist", f"send some XLM to {pay_to}, or mend PAY_TO")]
-    return [ok("payTo account", "exists"), _trustline(payee, pay_to)]
+    return [ok("payTo account", "exists"), _trustline(payee)]
 
 
-def _trustline(payee: Payee, pay_to: str) -> Finding:
+def _trustline(payee: Payee) -> Finding:
     name, line = "payTo trustline", payee.trustline
     issuer = payee.asset.rpartition(":")[2]
-    if not payee.needs_trustline or issuer == pay_to:
+    if not payee.needs_trustline:
         return ok(name, "needs none")
     if line is None:
         return fail(name, f"none for {payee.asset}", "add it with a change-trust operation signed by PAY_TO")

@@ -1,6 +1,7 @@
 """A chain, a store and claims whose settlement nobody knows: what the reconciler is for."""
 
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from redis import Redis
-from stellar_sdk import Account, Keypair, TransactionBuilder, TransactionEnvelope, xdr
+from stellar_sdk import Account, Asset, Keypair, TransactionBuilder, TransactionEnvelope, xdr
 
+from provider.jobs.model.codec import dump_receipt
 from provider.jobs.model.job import Draft, Job, Terms
 from provider.jobs.model.job_id import place_for
 from provider.jobs.model.status import Status
@@ -22,11 +24,12 @@ from provider.jobs.store.client import connect
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.localnet.chain.faults import Faults
-from provider.localnet.chain.model import ChainConfig
+from provider.localnet.chain.model import ChainConfig, Token
 from provider.localnet.chain.rpc import Rpc
 from provider.localnet.chain.server import ChainServer
+from provider.localnet.chain.settings import TESTNET_TEMPORARY_TTL
 from provider.localnet.chain.state import ChainState
-from provider.networks import TESTNET, USDC
+from provider.networks import TESTNET
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import identify_payment
@@ -38,7 +41,7 @@ from tests.support.payments import PASSPHRASES, signed_payment
 
 PRICE = 500_000
 VALID_LEDGERS = 12
-WINDOW = 17_279
+WINDOW = TESTNET_TEMPORARY_TTL - 1
 """For so many ledgers after the claim an unused nonce proves that nothing was paid (standard §10)."""
 
 
@@ -78,7 +81,11 @@ class Scene:
 
     @cached_property
     def settings(self) -> Settings:
-        return Settings(pay_to=self.seller.public_key, asset=USDC[TESTNET], redis_url=self.redis_url)
+        return Settings(pay_to=self.seller.public_key, asset=self.asset, redis_url=self.redis_url)
+
+    @property
+    def asset(self) -> str:
+        return self.state.config.token.contract
 
     @cached_property
     def store(self) -> JobStore:
@@ -127,7 +134,7 @@ class Scene:
 
     def sign(self, payer: Keypair | None = None, **options: Any) -> PaymentPayload:
         amount, pay_to = options.pop("amount", PRICE), options.pop("pay_to", self.seller.public_key)
-        offer = PaymentRequirements(TESTNET, USDC[TESTNET], amount, pay_to, 60)
+        offer = PaymentRequirements(TESTNET, self.asset, amount, pay_to, 60)
         expiration = options.pop("expiration", self.ledger + VALID_LEDGERS)
         return signed_payment(offer, payer or self.buyer, expiration, **options)
 
@@ -213,6 +220,14 @@ class Scene:
         """Let all payments of now run out."""
         self.state.close(VALID_LEDGERS + 1)
 
+    def receipt(self, claim: Claim, tx_hash: str) -> None:
+        """Have the facilitator name this transaction as the one that paid a settled job."""
+        self.redis.hset(keys.job(claim.id), "receipt", dump_receipt(claim.job.terms.receipt(tx_hash)))
+
+    def expire_by_clock(self, claim: Claim) -> None:
+        """Let a payment have run out by the clock of Redis, too: its job is audited from then on."""
+        self.redis.hset(keys.job(claim.id), "expires_at_ms", self.store.now_ms())
+
     def rewrite_event(self, change: Any) -> None:
         """Change the event of the last transaction, to play another token or a newer protocol."""
         event = self.state.applied[-1].events[0].body.v0
@@ -240,13 +255,27 @@ def _terms(payment: PaymentPayload, charge: ChargePolicy, expiration: int, claim
     )
 
 
+def own_token(issuer: str) -> Token:
+    """Make a token of an account's own."""
+    return Token("OWN", issuer, Asset("OWN", issuer).contract_id(PASSPHRASES[TESTNET]))
+
+
 @contextmanager
 def running_scene(redis_url: str, certificates: Path, **config: Any) -> Iterator[Scene]:
-    """Open a scene on an empty Redis; two RPCs serve the same chain, each with faults of its own."""
-    state = ChainState(ChainConfig(manual=True, **config))
+    """Open a scene on an empty Redis; two RPCs serve the same chain, each with faults of its own.
+
+    `issuer` is the keypair of a seller with a token of its own, `age` how many ledgers the network has had.
+    """
+    age = config.pop("age", 0)
+    issuer = config.pop("issuer", None)
+    if issuer is not None:
+        config["token"] = own_token(issuer.public_key)
+    chain = ChainConfig(manual=True, **config)
+    state = ChainState(chain, clock=lambda: time.time() - age * chain.ledger_seconds)
+    state.close(age)
     servers = [ChainServer(state, tls_port=None, data_dir=certificates).start() for _ in range(2)]
     try:
-        yield Scene(state, servers, redis_url)
+        yield Scene(state, servers, redis_url, seller=issuer or Keypair.random())
     finally:
         for server in servers:
             server.stop()

@@ -1,4 +1,4 @@
-"""What the answers of a Stellar RPC mean for a claim: decisions without any I/O (standard §10)."""
+"""What is known about one job's payment, without any I/O (standard §10)."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from stellar_sdk import StrKey
 
-from provider.chain.onchain import Transfer
+from provider.chain.history import Span
+from provider.chain.nonces import NonceReading
+from provider.chain.onchain import Sighting, Transfer, Use
 from provider.chain.rpc import Health
-from provider.chain.witness import NonceReading
 from provider.jobs.model.job import Job, Terms
 
 CLOCK_MARGIN_SECONDS = 600
@@ -17,38 +18,55 @@ PACE_MARGIN = 2
 """By what factor ledgers may have closed faster than they do on the average."""
 
 
-class Verdict(StrEnum):
-    """Whether a payment was made."""
+class Step(StrEnum):
+    """A way to learn more, after the nonce entry; in the order of their cost."""
 
-    PAID = "paid"
-    UNPAID = "unpaid"
-    UNDECIDED = "undecided"
+    HINT = "hint"
+    """Look at the transaction that the facilitator named."""
+    EVENTS = "events"
+    """Search the transfers between the two parties, and look at their transactions."""
+    SCAN = "scan"
+    """List all transactions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What is known about one job's payment, and why."""
+class Evidence:
+    """All that one RPC showed about one payment."""
 
     job_id: str
-    verdict: Verdict
-    reason: str
-    transaction: str = ""
-    """Hash of the transaction that paid; empty if it was not found."""
-    ledger: int | None = None
-    recorded: bool = False
-    """The job was moved by this decision."""
+    first_ledger: int | None
+    """Earliest ledger that the payment can have landed in; None if it is unknown."""
+    expiration_ledger: int
+    reading: NonceReading
+    hint: str = ""
+    """Hash that the facilitator named."""
+    taken: frozenset[Step] = frozenset()
+    """Steps that were taken, with or without success."""
+    sightings: tuple[Sighting, ...] = ()
+    """Transactions that used the nonce."""
+    silent: tuple[Span, ...] = ()
+    """Ledgers whose transfers between the two parties were all looked at."""
+    scanned: tuple[Span, ...] = ()
+    """Ledgers whose transactions were all looked at."""
+    trouble: str = ""
+    """Why a step failed, in the words of the RPC."""
 
+    @property
+    def is_used(self) -> bool:
+        """A live entry that was last written by the expiration was made by then, whatever call made it."""
+        modified = self.reading.modified_ledger
+        return modified is not None and modified <= self.expiration_ledger
 
-class Stand(StrEnum):
-    """What the nonce entry alone says about a payment."""
+    @property
+    def spent(self) -> list[int]:
+        """Ledgers in which the payer used the nonce for another call, in order."""
+        return sorted(seen.ledger for seen in self.sightings if seen.use is Use.SPENT)
 
-    USED = "used"
-    OPEN = "open"
-    """Unused, and the payment may still be made."""
-    UNUSED = "unused"
-    """Unused for good: the payment was not made and cannot be made any more."""
-    GONE = "gone"
-    """No entry, but if the payment was made its entry may have gone by now."""
+    @property
+    def payment(self) -> Sighting | None:
+        """The transaction that paid, if it was seen."""
+        paid = (seen for seen in self.sightings if seen.use is Use.PAID)
+        return next((seen for seen in paid if seen.ledger <= self.expiration_ledger), None)
 
 
 def is_legible(terms: Terms) -> bool:
@@ -63,27 +81,11 @@ def transfer_of(terms: Terms) -> Transfer:
     return Transfer(terms.asset, terms.payer, terms.pay_to, terms.amount, terms.nonce)
 
 
-def stand_of(reading: NonceReading, expiration_ledger: int, first_ledger: int | None) -> Stand:
-    """Judge a nonce entry, or its absence.
-
-    `first_ledger` is the earliest that the payment could have landed in, None if nobody knows. An entry made
-    after the expiration is not ours; it shows that there was none of ours when it was made.
-    """
-    used = reading.used_ledger
-    if used is not None and used <= expiration_ledger:
-        return Stand.USED
-    absent_at = reading.latest_ledger if used is None else used
-    if absent_at <= expiration_ledger:
-        return Stand.OPEN
-    proven = first_ledger is not None and absent_at <= first_ledger + reading.proof_ledgers
-    return Stand.UNUSED if proven else Stand.GONE
-
-
 def first_ledger_of(job: Job, health: Health | None, ledger_seconds: float) -> int | None:
-    """Tell the earliest ledger that a payment could have landed in.
+    """Give the earliest ledger that a payment can have landed in; None if it cannot be worked out.
 
     That is the one at its claim. Where the ledger clock had no answer then, it is worked out backwards from
-    now, generously, since an early guess only makes a proof harder; None if not even that can be done.
+    now, generously, since an early guess only makes a proof harder.
     """
     if job.terms.claim_ledger is not None:
         return job.terms.claim_ledger

@@ -1,6 +1,6 @@
 """Reconciliation: uncertain payments are decided from the chain, settled ones confirmed by it (standard §10).
 
-This module chooses the jobs and records what `panel` decides. Each record is a compare-and-set from
+This module chooses the jobs and records what `quorum` decides. Each record is a compare-and-set from
 payment_uncertain, so any number of runs may go on at once.
 """
 
@@ -15,10 +15,10 @@ import structlog
 from provider.chain.rpc import StellarRpc
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
-from provider.jobs.reconcile.audit import Confirmation
-from provider.jobs.reconcile.decide import undecided
-from provider.jobs.reconcile.evidence import Decision, Verdict
-from provider.jobs.reconcile.quorum import Panel
+from provider.jobs.reconcile.audit import Audit
+from provider.jobs.reconcile.decide import Decision, Verdict
+from provider.jobs.reconcile.inquiry import undecided
+from provider.jobs.reconcile.quorum import Quorum
 from provider.jobs.store import metrics
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Figures, counted, timed
@@ -31,8 +31,8 @@ RECONCILED = "reconciled"
 NOT_PAID = "payment_not_on_chain"
 LIMIT = 500
 """Most uncertain jobs of a run (standard §10)."""
-CONFIRM_AT_LEAST = 200
-"""Settled jobs that each run looks at, however many uncertain ones there are: one RPC call."""
+AUDIT_AT_LEAST = 200
+"""Settled jobs that each run audits, however many uncertain ones there are."""
 
 
 class Recorder(Protocol):
@@ -78,32 +78,32 @@ class Reconciler:
 
     def run(self, job_id: str | None = None, limit: int = LIMIT, dry_run: bool = False) -> ReconcileReport:
         """Decide one job, or up to `limit` in turn. A dry run changes nothing. Raises JobNotFound."""
-        started, panel = time.monotonic(), Panel(self._rpcs, self._settings)
+        started = time.monotonic()
+        quorum = Quorum(self._rpcs, self._settings, all_pages=job_id is not None)
         report = ReconcileReport(dry_run=dry_run)
         if job_id is not None:
             jobs = [self._store.get(job_id)]
             open_jobs = [job for job in jobs if job.status is Status.PAYMENT_UNCERTAIN]
-            report.decisions = self._decide(panel, open_jobs) or [_explain(jobs[0])]
+            report.decisions = self._decide(quorum, open_jobs) or [_explain(jobs[0])]
         else:
             jobs = self._cursors.uncertain(limit, advance=not dry_run)
-            report.decisions = self._decide(panel, jobs)
+            report.decisions = self._decide(quorum, jobs)
         if not dry_run:
             report.decisions = [self._record(decision) for decision in report.decisions]
             if job_id is None:
-                self._confirm(panel, report, max(CONFIRM_AT_LEAST, limit - len(jobs)))
+                self._audit(quorum, report, max(AUDIT_AT_LEAST, limit - len(jobs)))
                 self._note(report, time.monotonic() - started)
-        report.rpc_calls = panel.calls
+        report.rpc_calls = quorum.calls
         self._tell(report)
         return report
 
-    def _decide(self, panel: Panel, jobs: Sequence[Job]) -> list[Decision]:
+    def _decide(self, quorum: Quorum, jobs: Sequence[Job]) -> list[Decision]:
         """Keep undecided what cannot be recorded: a paid job is never reported as unpaid (§10, 6)."""
-        decisions = zip(jobs, panel.decide(jobs), strict=True)
+        decisions = zip(jobs, quorum.decide(jobs), strict=True)
         return [_undelivered(found) if _is_missed(job, found) else found for job, found in decisions]
 
-    def _confirm(self, panel: Panel, report: ReconcileReport, limit: int) -> None:
-        found = Confirmation(self._store, self._cursors, panel).run(limit)
-        report.confirmed, report.contradictions = found
+    def _audit(self, quorum: Quorum, report: ReconcileReport, limit: int) -> None:
+        report.confirmed, report.contradictions = Audit(self._store, self._cursors, quorum).run(limit)
 
     def _record(self, decision: Decision) -> Decision:
         """Record a decision, unless another one was faster: the first stands (J4)."""

@@ -8,7 +8,7 @@ from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
-from provider.jobs.reconcile.evidence import Decision
+from provider.jobs.reconcile.decide import Decision
 from provider.jobs.reconcile.run import Reconciler
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes

@@ -30,12 +30,34 @@ def settled(scene: Scene) -> Any:
 
 
 def test_a_settled_claim_that_landed_is_confirmed_once(scene: Scene, settled: Any) -> None:
+    """Network, nonce and event: the transaction of a receipt that its event bears out is not asked for."""
+    claim = settled()
+    scene.receipt(claim, scene.land(claim.payment))
+    scene.expire()
+    report = scene.reconcile()
+    assert (report.confirmed, report.contradictions, report.rpc_calls) == (1, [], 3)
+    assert scene.reconcile().rpc_calls == 0
+
+
+def test_a_settled_claim_with_another_receipt_is_confirmed_by_its_own_transaction(
+    scene: Scene, settled: Any
+) -> None:
     claim = settled()
     scene.land(claim.payment)
     scene.expire()
     report = scene.reconcile()
-    assert (report.confirmed, report.contradictions, report.rpc_calls) == (1, [], 2)
-    assert scene.reconcile().rpc_calls == 0
+    assert (report.confirmed, report.contradictions, report.rpc_calls) == (1, [], 4)
+
+
+def test_two_claims_with_one_receipt_are_both_looked_into(scene: Scene, settled: Any) -> None:
+    """A facilitator mixed up two equal payments, of which one was spent on another call."""
+    real, lost = settled(), settled()
+    tx_hash, _ = scene.land_all([real.payment, scene.sign(nonce=lost.nonce, amount=1)])
+    scene.receipt(real, tx_hash)
+    scene.receipt(lost, tx_hash)
+    scene.expire()
+    report = scene.reconcile()
+    assert (report.confirmed, [found.job_id for found in report.contradictions]) == (1, [lost.id])
 
 
 @pytest.mark.parametrize("charge", list(ChargePolicy))
@@ -113,7 +135,7 @@ def test_jobs_that_the_rpc_cannot_tell_about_yet_are_looked_at_again(
 def test_each_of_many_is_confirmed_once_in_batches(
     scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("provider.jobs.reconcile.run.CONFIRM_AT_LEAST", 4)
+    monkeypatch.setattr("provider.jobs.reconcile.run.AUDIT_AT_LEAST", 4)
     names = ["one", "two", "two", "three", "three", "three"] * 3
     claims = [settled(service=name, expiration=scene.ledger + VALID_LEDGERS) for name in names]
     scene.expire()
@@ -125,7 +147,7 @@ def test_jobs_of_one_millisecond_are_not_torn_apart(
     scene: Scene, settled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cursor is a time: had one of them been left for the next run, it would never be looked at."""
-    monkeypatch.setattr("provider.jobs.reconcile.run.CONFIRM_AT_LEAST", 2)
+    monkeypatch.setattr("provider.jobs.reconcile.run.AUDIT_AT_LEAST", 2)
     claims = [settled() for _ in range(3)]
     index, now_ms = keys.index("after"), scene.store.now_ms()
     for claim, made_at in zip(claims, (now_ms - 9, now_ms - 5, now_ms - 5), strict=True):

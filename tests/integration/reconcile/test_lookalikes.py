@@ -90,17 +90,14 @@ def test_a_ledger_that_does_not_show_how_the_nonce_was_used_decides_nothing(scen
     assert "no transaction in it shows how" in reason
 
 
-def test_an_rpc_that_cannot_list_transactions_is_believed_about_the_nonce(scene: Scene) -> None:
-    """A missing receipt does not block the decision."""
+def test_an_rpc_that_cannot_list_transactions_is_not_believed_about_the_nonce(scene: Scene) -> None:
+    """An entry does not say which call made it."""
     claim = scene.claim()
     scene.land(claim.payment)
     scene.faults.add("lose_events")
     for server in scene.servers:
         del server._plain.rpc._methods["getTransactions"]
-    assert scene.decide(claim)[0] == "paid"
-    receipt = scene.job(claim).receipt
-    assert receipt is not None
-    assert (receipt.transaction, receipt.ledger) == ("", scene.ledger)
+    assert scene.decide(claim) == ("undecided", "no answer from the RPC: getTransactions: method not found")
 
 
 def test_a_nonce_used_again_after_its_entry_has_gone_is_not_ours(scene: Scene) -> None:

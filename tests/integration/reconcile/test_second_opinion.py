@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider.chain.rpc import Entries
+from provider.chain.nonces import ARCHIVAL_KEY
 from provider.jobs.model.status import Status
 from tests.support.reconciling import VALID_LEDGERS, WINDOW, Scene
 
@@ -39,7 +39,8 @@ def test_a_second_rpc_that_sees_the_payment_keeps_the_job_open(
     claim = scene.claim()
     scene.land(claim.payment)
     scene.expire()
-    monkeypatch.setattr(scene.rpcs[0], "ledger_entries", lambda keys: Entries(scene.ledger, {}))
+    setting = scene.rpcs[0].ledger_entries([ARCHIVAL_KEY])
+    monkeypatch.setattr(scene.rpcs[0], "ledger_entries", lambda keys: setting)
     assert scene.decide(claim, rpcs=2)[0] == "undecided"
     assert scene.decide(claim)[0] == "unpaid"  # As it would be without the second one.
 

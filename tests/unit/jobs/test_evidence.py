@@ -8,8 +8,8 @@ import pytest
 
 from provider.chain.rpc import Health
 from provider.chain.witness import NonceReading
+from provider.jobs.evidence import Stand, first_ledger_of, stand_of
 from provider.jobs.model.job import Job
-from provider.jobs.reconcile.evidence import Stand, first_ledger_of, stand_of
 
 FIRST, EXPIRATION, PROOF = 1_000, 1_012, 17_279
 NOW = 1_800_000_000
