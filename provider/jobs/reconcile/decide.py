@@ -130,6 +130,8 @@ def by_silence(evidence: Evidence) -> Iterator[Span]:
     """Ledgers without the transfer; but a nonce that was used must be seen to have been used otherwise."""
     if not evidence.is_used:
         yield from evidence.silent
+    elif evidence.spent:
+        yield from evidence.scanned
 
 
 def _without(spans: list[Span], ruled_out: Span) -> list[Span]:

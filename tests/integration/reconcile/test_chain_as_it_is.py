@@ -3,14 +3,11 @@
 Each test was red before the rule that it names.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from stellar_sdk import Keypair
 
+from provider.jobs.model.job import Status
 from provider.jobs.model.status import Status
-from provider.localnet.chain.errors import RpcError
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Claim, Scene
 from tests.support.strangers import extend_nonce, touch_nonce
 
@@ -83,36 +80,22 @@ def test_a_nonce_spent_on_one_unit_and_kept_alive_buys_nothing(scene: Scene) -> 
 # An RPC that does not answer has not forgotten
 
 
-REFUSALS = (
-    "[-32001] request exceeded processing limit threshold",
-    "rpc queue for getTransactions surpassed queue limit of 1000 requests",
-    "database does not contain metadata for ledger: 1000020",
-    "method not found",
-)
+REFUSALS = {
+    "processing_limit": "request exceeded processing limit threshold",
+    "queue_limit": "surpassed queue limit of 1000 requests",
+    "database_error": "database is locked",
+    "missing_metadata": "does not contain metadata for ledger",
+}
 
 
-def refusing(scene: Scene, refuse: Callable[[dict[str, Any]], str | None]) -> None:
-    """Have all RPCs answer getTransactions with an error, where `refuse` gives one."""
-    for server in scene.servers:
-        rpc = server._plain.rpc
-        list_them = rpc._methods["getTransactions"]
-
-        def answer(params: Any, view: Any, list_them: Any = list_them) -> Any:
-            if text := refuse(params):
-                raise RpcError(-32603, text)
-            return list_them(params, view)
-
-        rpc._methods["getTransactions"] = answer
-
-
-@pytest.mark.parametrize("text", REFUSALS)
-def test_an_error_of_the_list_of_transactions_is_no_payment(scene: Scene, text: str) -> None:
+@pytest.mark.parametrize("fault", REFUSALS)
+def test_an_error_of_the_list_of_transactions_is_no_payment(scene: Scene, fault: str) -> None:
     """Was `paid` for a nonce that was spent on one unit."""
     claim = scene.claim()
     scene.land(scene.sign(nonce=claim.nonce, amount=1))
-    refusing(scene, lambda params: text)
+    scene.faults.add(fault, method="getTransactions")
     verdict, reason = scene.decide(claim)
-    assert (verdict, text in reason) == ("undecided", True)
+    assert (verdict, REFUSALS[fault] in reason) == ("undecided", True)
     assert scene.job(claim).status is Status.PAYMENT_UNCERTAIN
 
 
@@ -121,11 +104,8 @@ def test_an_rpc_with_a_lower_limit_is_asked_for_smaller_pages(scene: Scene) -> N
     claim = scene.claim()
     payments = [scene.sign() for _ in range(5)]
     scene.land_all([*payments, scene.sign(nonce=claim.nonce, amount=1)])
-
-    def limited(params: dict[str, Any]) -> str | None:
-        return "limit must not exceed 3" if params["pagination"]["limit"] > 3 else None
-
-    refusing(scene, limited)
+    for method in ("getTransactions", "getEvents"):
+        scene.faults.add("page_limit", method=method, limit=3)
     assert scene.decide(claim)[0] == "unpaid"
     assert scene.asked["getTransactions"] == 4
 
@@ -147,7 +127,7 @@ def test_nothing_is_proven_by_absence_before_the_setting_was_read(scene: Scene) 
     claim = scene.claim()
     scene.land(claim.payment)
     scene.state.close(WINDOW + VALID_LEDGERS)
-    hide_settings(scene)
+    scene.faults.add("hide_settings")
     assert scene.decide(claim)[0] == "paid"
 
 
@@ -157,37 +137,9 @@ def test_each_batch_of_nonces_asks_for_the_setting(scene: Scene) -> None:
     for start in range(0, 205, 41):
         scene.land_all([claim.payment for claim in claims[start : start + 41]])
     scene.state.close(WINDOW + VALID_LEDGERS)
-    first = refuse_first_batch(scene)
+    scene.faults.add("captive_core", count=1)
     counts = scene.reconcile().counts
-    assert (counts["unpaid"], first()) == (0, True)
-    assert counts["paid"] > 0
-
-
-def hide_settings(scene: Scene) -> None:
-    """Leave CONFIG_SETTING entries out of what the first RPC answers."""
-    rpc = scene.servers[0]._plain.rpc
-    read = rpc._methods["getLedgerEntries"]
-
-    def without(params: Any, view: Any) -> Any:
-        answer = read(params, view)
-        kept = [item for item in answer["entries"] if "liveUntilLedgerSeq" in item]
-        return {**answer, "entries": kept}
-
-    rpc._methods["getLedgerEntries"] = without
-
-
-def refuse_first_batch(scene: Scene) -> Callable[[], bool]:
-    rpc = scene.servers[0]._plain.rpc
-    read, refused = rpc._methods["getLedgerEntries"], []
-
-    def answer(params: Any, view: Any) -> Any:
-        if not refused:
-            refused.append(True)
-            raise RpcError(-32001, "request exceeded processing limit threshold")
-        return read(params, view)
-
-    rpc._methods["getLedgerEntries"] = answer
-    return lambda: bool(refused)
+    assert (counts["unpaid"], counts["undecided"] > 100, counts["paid"] > 0) == (0, True, True)
 
 
 # One job that cannot be looked at

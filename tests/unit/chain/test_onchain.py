@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
+from provider.chain.nonces import ARCHIVAL_KEY, MOST_TTL, min_temporary_ttl, nonce_key
 from provider.chain.onchain import (
     ARCHIVAL_KEY,
-    MIN_TEMPORARY_TTL,
     Transfer,
     Use,
     event_amount,
+    look_of,
+    looks_of,
     min_temporary_ttl,
     nonce_key,
     nonces_of,
-    transfer_topics,
     use_of_nonce,
 )
-from provider.chain.rpc import Transaction
+from provider.chain.rpc import Event, Transaction
 from provider.networks import PUBNET, TESTNET, USDC
 from provider.payments.models import PaymentRequirements
 from tests.support.payments import PASSPHRASES, envelope, signed_entry, transfer
@@ -69,9 +70,30 @@ def test_the_nonce_key_is_that_of_the_real_footprint() -> None:
 def test_a_real_transfer_event_fits_the_topics_and_tells_its_amount() -> None:
     event = xdr.ContractEvent.from_xdr(REAL["contractEventXdr"]).body.v0
     assert event is not None
-    topics = [topic.to_xdr() for topic in event.topics]
-    assert topics[:3] == transfer_topics(REAL["payer"], REAL["payTo"])[:-1]
-    assert event_amount(event.data.to_xdr()) == int(REAL["amount"])
+    topics = tuple(topic.to_xdr() for topic in event.topics)
+    seen = Event(REAL["ledger"], REAL["asset"], REAL["txHash"], topics, event.data.to_xdr())
+    real = Transfer(REAL["asset"], REAL["payer"], REAL["payTo"], int(REAL["amount"]), int(REAL["nonce"]))
+    assert [look_of(seen)] == looks_of(real, "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5")
+
+
+@pytest.mark.parametrize(
+    ("issuer", "parties"),
+    [
+        ("", [["transfer", "payer", "payee"]]),
+        ("payee", [["burn", "payer"]]),
+        ("payer", [["mint", "payee"]]),
+        (None, [["transfer", "payer", "payee"], ["burn", "payer"], ["mint", "payee"]]),
+    ],
+)
+def test_payments_of_an_issuer_look_otherwise(issuer: str | None, parties: list[list[str]]) -> None:
+    """An asset contract makes and destroys what its issuer pays and is paid; an unknown one may be either."""
+    addresses = {"payer": PAYER.public_key, "payee": PAYEE.public_key}
+    looks = looks_of(wanted(), issuer if issuer is None else addresses.get(issuer, issuer))
+    spelled = [
+        [scval.to_symbol(kind).to_xdr(), *(scval.to_address(addresses[one]).to_xdr() for one in some)]
+        for kind, *some in parties
+    ]
+    assert [list(topics) for _, topics, _ in looks] == spelled
 
 
 def test_the_amount_of_a_real_event_with_a_memo_is_in_a_map() -> None:
@@ -99,7 +121,8 @@ def test_a_call_that_is_not_ours_spent_the_nonce(change: dict[str, Any]) -> None
 def test_an_entry_that_no_call_asked_for_was_not_used() -> None:
     """Anybody can attach our payer's entry to a call of his own that succeeds without it."""
     found = settled(transfer(OFFER, OTHER.public_key), [entry(signer=OTHER, nonce=1), entry()])
-    assert use_of_nonce(found, wanted()) is Use.NONE
+    assert use_of_nonce(replace(found, meta=meta_creating(1)), wanted()) is Use.NONE
+    assert use_of_nonce(found, wanted()) is Use.UNCLEAR
 
 
 def test_a_payer_who_is_the_source_did_not_need_his_entry() -> None:
@@ -109,12 +132,12 @@ def test_a_payer_who_is_the_source_did_not_need_his_entry() -> None:
     assert raw.v1 is not None
     key = xdr.Uint256(PAYER.raw_public_key())
     raw.v1.tx.source_account = xdr.MuxedAccount(xdr.CryptoKeyType.KEY_TYPE_ED25519, ed25519=key)
-    assert use_of_nonce(replace(found, envelope=raw.to_xdr()), wanted()) is Use.NONE
+    assert use_of_nonce(replace(found, envelope=raw.to_xdr()), wanted()) is Use.UNCLEAR
 
 
 def test_of_two_entries_for_one_call_nobody_can_tell_which_was_used() -> None:
     found = settled(transfer(OFFER, PAYER.public_key), [entry(), entry(nonce=8)])
-    assert [use_of_nonce(found, wanted(nonce=nonce)) for nonce in (7, 8)] == [Use.NONE, Use.NONE]
+    assert [use_of_nonce(found, wanted(nonce=nonce)) for nonce in (7, 8)] == [Use.UNCLEAR, Use.UNCLEAR]
 
 
 def test_the_meta_tells_which_of_two_entries_was_used() -> None:
@@ -125,7 +148,7 @@ def test_the_meta_tells_which_of_two_entries_was_used() -> None:
 def test_a_transfer_inside_another_call_is_told_by_the_meta() -> None:
     """A facilitator may settle through a contract of its own: the call is another, the entry is ours."""
     router = transfer(OFFER, OTHER.public_key)
-    assert use_of_nonce(settled(router, [entry()]), wanted()) is Use.NONE
+    assert use_of_nonce(settled(router, [entry()]), wanted()) is Use.UNCLEAR
     assert use_of_nonce(settled(router, [entry()], meta=meta_creating(NONCE)), wanted()) is Use.PAID
 
 
@@ -139,19 +162,24 @@ def test_of_two_entries_under_one_nonce_that_of_the_call_was_used() -> None:
 
 def test_two_entries_under_one_nonce_inside_another_call_prove_nothing() -> None:
     router, both = transfer(OFFER, OTHER.public_key), [entry(replace(OFFER, amount=1)), entry()]
-    assert use_of_nonce(settled(router, both, meta=meta_creating(NONCE)), wanted()) is Use.NONE
+    assert use_of_nonce(settled(router, both, meta=meta_creating(NONCE)), wanted()) is Use.UNCLEAR
 
 
 @pytest.mark.parametrize("envelope_xdr", ["", "AAAA", base64.b64encode(b"\xff" * 400).decode()])
-def test_a_broken_envelope_shows_nothing(envelope_xdr: str) -> None:
+def test_a_broken_envelope_denies_nothing(envelope_xdr: str) -> None:
     found = Transaction("SUCCESS", "ab" * 32, 10, envelope_xdr)
-    assert (use_of_nonce(found, wanted()), nonces_of(found)) == (Use.NONE, frozenset())
+    assert (use_of_nonce(found, wanted()), nonces_of(found)) == (Use.UNCLEAR, None)
 
 
-@pytest.mark.parametrize(("ttl", "expected"), [(16, 16), (17_280, 17_280), (100_000, MIN_TEMPORARY_TTL)])
+@pytest.mark.parametrize(("ttl", "expected"), [(16, 16), (17_280, 17_280), (100_000, MOST_TTL)])
 def test_a_network_that_keeps_entries_for_less_time_shortens_the_proof(ttl: int, expected: int) -> None:
     assert min_temporary_ttl(archival_setting(ttl)) == expected
     assert xdr.LedgerKey.from_xdr(ARCHIVAL_KEY).config_setting is not None
+
+
+@pytest.mark.parametrize("entry_xdr", ["", "AAAA"])
+def test_a_setting_that_cannot_be_read_proves_nothing(entry_xdr: str) -> None:
+    assert min_temporary_ttl(entry_xdr) == 1
 
 
 def archival_setting(ttl: int) -> str:
