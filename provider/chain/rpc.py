@@ -113,7 +113,7 @@ class StellarRpc:
         finally:
             if self._observer is not None:
                 self._observer(method, time.monotonic() - began)
-        return _result(method, body)
+        return result_of(method, body)
 
     @property
     def calls(self) -> int:
@@ -181,7 +181,7 @@ def _range(first: int, last: int | None, limit: int) -> dict[str, Any]:
     return {"startLedger": first, **end, "pagination": {"limit": limit}}
 
 
-def _result(method: str, body: Any) -> dict[str, Any]:
+def result_of(method: str, body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise RpcUnreachable(f"{method}: not a JSON-RPC answer")
     if body.get("error") is not None:

@@ -156,7 +156,7 @@ class Scene:
         service = options.pop("service", "after" if charge is ChargePolicy.ON_SUCCESS else "before")
         expiration = options.setdefault("expiration", self.ledger + VALID_LEDGERS)
         payment = options.pop("payment", None) or self.sign(**options)
-        job = self._running(service, _terms(payment, charge, expiration, claim_ledger), output)
+        job = self._running(service, terms_of(payment, charge, expiration, claim_ledger), output)
         assert self.store.begin_settlement(job, "settler", give_up_seconds=give_up_seconds)
         return Claim(self.store.get(job.id), payment)
 
@@ -222,7 +222,10 @@ class Scene:
 
     def receipt(self, claim: Claim, tx_hash: str) -> None:
         """Have the facilitator name this transaction as the one that paid a settled job."""
-        self.redis.hset(keys.job(claim.id), "receipt", dump_receipt(claim.job.terms.receipt(tx_hash)))
+        self.receipt_of(claim.id, claim.job.terms, tx_hash)
+
+    def receipt_of(self, job_id: str, terms: Terms, tx_hash: str) -> None:
+        self.redis.hset(keys.job(job_id), "receipt", dump_receipt(terms.receipt(tx_hash)))
 
     def expire_by_clock(self, claim: Claim) -> None:
         """Let a payment have run out by the clock of Redis, too: its job is audited from then on."""
@@ -239,7 +242,9 @@ class Scene:
         return sum(item.amount for item in self.state.transfers if item.recipient == self.seller.public_key)
 
 
-def _terms(payment: PaymentPayload, charge: ChargePolicy, expiration: int, claim_ledger: int | None) -> Terms:
+def terms_of(
+    payment: PaymentPayload, charge: ChargePolicy, expiration: int, claim_ledger: int | None
+) -> Terms:
     identity = identify_payment(payment)
     return Terms(
         charge=charge,

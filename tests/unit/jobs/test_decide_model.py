@@ -1,5 +1,6 @@
-"""No short history leads the decision wrong, and each of its rules is needed (`tests/support/payment_model.py`)."""
+"""No short history leads the decision wrong, and each of its rules is needed (support/payment_model)."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from textwrap import dedent
@@ -151,5 +152,5 @@ def test_without_a_rule_the_exploration_prints_a_counterexample(
     """The first line of each mutant says what it believes."""
     monkeypatch.setattr(rules, rule, mutant)
     found = str(Exploration().run())
-    print(found)
+    sys.stdout.write(f"{found}\n")
     assert found == dedent(expected).strip()
