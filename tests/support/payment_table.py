@@ -94,22 +94,30 @@ class Cell:
 
 
 class Node(StellarRpc):
-    """An RPC in this process, with faults of its own."""
+    """An RPC in this process, with faults of its own; it keeps its answers, since asking changes nothing."""
 
-    def __init__(self, state: ChainState, *, forgets: bool = False) -> None:
+    def __init__(self, state: ChainState, answers: dict[str, bytes], *, forgets: bool = False) -> None:
         super().__init__(f"in-process://{id(self)}")
         self.faults = Faults()
         self._rpc = Rpc(state, self.faults)
+        self._answers = answers
         self._forgets = forgets
 
     def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer as over HTTP; one that `forgets` has lost all nonce entries."""
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        result = result_of(method, json.loads(self._rpc.answer(json.dumps(request).encode())))
+        result = result_of(method, json.loads(self._answer(method, params)))
         if method == "getLedgerEntries" and self._forgets:
             kept = [item for item in result["entries"] if not _is_nonce(item["key"])]
             result = {**result, "entries": kept}
         return result
+
+    def _answer(self, method: str, params: dict[str, Any] | None) -> bytes:
+        request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        faults = [fault.as_json() for fault in self.faults.listed()]
+        key = f"{self._rpc.state.latest.sequence} {faults} {request}"
+        if key not in self._answers:
+            self._answers[key] = self._rpc.answer(request.encode())
+        return self._answers[key]
 
 
 def _is_nonce(key: str) -> bool:
@@ -154,6 +162,7 @@ class Table:
 
     def __post_init__(self) -> None:
         self.state = self.scene.state
+        self._answers: dict[str, bytes] = {}
         self.first = self.scene.ledger
         self.expiration = self.first + VALID
         fates = [Fate(*parts) for parts in product(FATES, TOUCHES, (False, True))]
@@ -227,7 +236,8 @@ class Table:
     def nodes(self, asked: Asked) -> list[Node]:
         """Open the RPCs that are asked."""
         count = 1 if asked.rpcs == "one" else 2
-        nodes = [Node(self.state, forgets=asked.rpcs == RPCS[3] and not place) for place in range(count)]
+        lost = [asked.rpcs == RPCS[3], False][:count]
+        nodes = [Node(self.state, self._answers, forgets=forgets) for forgets in lost]
         oldest = {"from before the use": self.use, "from after the use": self.use + 1}
         oldest["from after the expiration"] = self.scene.ledger
         for node in nodes:
