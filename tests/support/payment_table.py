@@ -10,7 +10,8 @@ from typing import Any
 from stellar_sdk import Keypair, xdr
 
 from provider.chain.rpc import StellarRpc, result_of
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from provider.jobs.reconcile.decide import Decision
 from provider.jobs.reconcile.quorum import Quorum
 from provider.localnet.chain import keys

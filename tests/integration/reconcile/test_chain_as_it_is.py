@@ -6,7 +6,6 @@ Each test was red before the rule that it names.
 import pytest
 from stellar_sdk import Keypair
 
-from provider.jobs.model.job import Status
 from provider.jobs.model.status import Status
 from tests.support.reconciling import PRICE, VALID_LEDGERS, WINDOW, Claim, Scene
 from tests.support.strangers import extend_nonce, touch_nonce

@@ -11,14 +11,11 @@ from stellar_sdk import Keypair, scval, xdr
 
 from provider.chain.nonces import ARCHIVAL_KEY, MOST_TTL, min_temporary_ttl, nonce_key
 from provider.chain.onchain import (
-    ARCHIVAL_KEY,
     Transfer,
     Use,
     event_amount,
     look_of,
     looks_of,
-    min_temporary_ttl,
-    nonce_key,
     nonces_of,
     use_of_nonce,
 )
