@@ -1,13 +1,15 @@
 """Paid calls: our `/run`, the same service behind the x402 Flask middleware, and a bare Flask route.
 
-All run under the same gunicorn settings: one process, 16 threads. Ours runs a second time on a Redis
-that syncs its file once a second: the difference is what durable claims cost (C4).
+All run under gunicorn in one process: ours in greenlets, the others in 16 threads, the middleware a second
+time in greenlets. Ours runs a second time on a Redis that syncs its file once a second: the difference is
+what durable claims cost (C4).
 """
 
 import json
 import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 from bench import load, servers
 from bench.load import Measured, request_bytes, together
@@ -19,13 +21,15 @@ from provider.jobs.claim.desk import ClaimDesk
 BODY = json.dumps({"text": "x" * 180}).encode()
 CONNECTIONS = 16
 ROUNDS = 5
-SERVERS = {
-    "ours": ("provider.web.wsgi:app", "always"),
-    "ours, everysec": ("provider.web.wsgi:app", "everysec"),
-    "middleware": ("bench.rivals:middleware()", "always"),
-    "bare": ("bench.rivals:bare()", "always"),
+THREADS = ("--worker-class", "gthread", "--threads", "16")
+SERVERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "ours": ("provider.web.wsgi:app", "always", ()),
+    "ours, everysec": ("provider.web.wsgi:app", "everysec", ()),
+    "middleware": ("bench.rivals:middleware()", "always", THREADS),
+    "middleware, greenlets": ("bench.rivals:middleware()", "always", ()),
+    "bare": ("bench.rivals:bare()", "always", THREADS),
 }
-"""Application, and how often its Redis syncs its file."""
+"""Application, how often its Redis syncs its file, and options of gunicorn above ours."""
 
 
 def requests(desk: ClaimDesk, count: int, *, prefer: str = "respond-async") -> list[bytes]:
@@ -46,24 +50,30 @@ def measure(settle_seconds: float, count: int, most_seconds: float) -> dict[str,
     found: dict[str, list[Measured]] = {name: [] for name in SERVERS}
     with ExitStack() as stack:
         running = {name: start(*server, settle_seconds, stack) for name, server in SERVERS.items()}
-        for port, desk in running.values():
+        for port, _, desk in running.values():
             load.fire(port, requests(desk, 50), connections=CONNECTIONS, most_seconds=30)
         for _ in range(ROUNDS):
-            for name, (port, desk) in running.items():
-                calls = requests(desk, count // ROUNDS)
+            for name, (port, master, desk) in running.items():
+                calls, pid = requests(desk, count // ROUNDS), servers.worker_of(master)
+                before = servers.processor_seconds(pid)
                 seconds = most_seconds / ROUNDS
-                found[name].append(load.fire(port, calls, connections=CONNECTIONS, most_seconds=seconds))
+                measured = load.fire(port, calls, connections=CONNECTIONS, most_seconds=seconds)
+                computed = servers.processor_seconds(pid) - before
+                found[name].append(replace(measured, processor_seconds=computed))
     return found
 
 
-def start(app: str, appendfsync: str, settle_seconds: float, stack: ExitStack) -> tuple[int, ClaimDesk]:
-    """Start a server with all it needs: its port, and who quotes its price."""
+def start(
+    app: str, appendfsync: str, options: tuple[str, ...], settle_seconds: float, stack: ExitStack
+) -> tuple[int, int, ClaimDesk]:
+    """Start a server with all it needs: its port, the pid of its master, the desk that quotes its price."""
     redis_url = stack.enter_context(servers.redis_server())
     settings = servers.settings_for(redis_url, stack.enter_context(servers.facilitator(settle_seconds)))
     env = {**servers.environment(settings), "BENCH_AMOUNT": str(services.get("echo").amount)}
     platform = servers.platform_of(settings)
     platform.client.config_set("appendfsync", appendfsync)
-    return stack.enter_context(servers.web_server(app, env)), platform.desk
+    port, master = stack.enter_context(servers.gunicorn(app, env, *options))
+    return port, master, platform.desk
 
 
 def rows(found: dict[str, list[Measured]]) -> Iterator[tuple[str, ...]]:
@@ -77,6 +87,7 @@ def rows(found: dict[str, list[Measured]]) -> Iterator[tuple[str, ...]]:
             f"{measured.per_second:.1f}",
             f"{measured.percentile_ms(50):.1f}",
             f"{measured.percentile_ms(99):.1f}",
+            f"{measured.processor_ms:.2f}",
             f"{ratio:.2f}×",
             " ".join(f"{count}×{status}" for status, count in sorted(measured.statuses.items())),
         )
@@ -85,7 +96,7 @@ def rows(found: dict[str, list[Measured]]) -> Iterator[tuple[str, ...]]:
 def run(quick: bool = False) -> None:
     """Measure with a settlement that takes no time, and with one that takes a ledger."""
     count = 400 if quick else 2000
-    heads = ("server", "calls/s", "p50 ms", "p99 ms", "ours is", "answers")
+    heads = ("server", "calls/s", "p50 ms", "p99 ms", "CPU ms", "ours is", "answers")
     for seconds in (0.0, 5.0):
         most = 60 if seconds == 0 else 20
         found = measure(seconds, count, most)

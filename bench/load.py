@@ -9,15 +9,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run: how long it took, each call's seconds, and how often each status came."""
+    """One run: how long it took, each call's seconds, each status' count, what the server computed."""
 
     seconds: float
     latencies: tuple[float, ...]
     statuses: Counter[int]
+    processor_seconds: float = 0.0
 
     @property
     def per_second(self) -> float:
         return len(self.latencies) / self.seconds
+
+    @property
+    def processor_ms(self) -> float:
+        return self.processor_seconds / len(self.latencies) * 1000
 
     def percentile_ms(self, percent: int) -> float:
         """Give the latency that so many percent of the calls kept below."""
@@ -29,7 +34,8 @@ def together(rounds: list[Measured]) -> Measured:
     """Add several runs up."""
     seconds = sum(one.seconds for one in rounds)
     latencies = tuple(latency for one in rounds for latency in one.latencies)
-    return Measured(seconds, latencies, sum((one.statuses for one in rounds), Counter()))
+    statuses = sum((one.statuses for one in rounds), Counter())
+    return Measured(seconds, latencies, statuses, sum(one.processor_seconds for one in rounds))
 
 
 def request_bytes(path: str, headers: dict[str, str], body: bytes) -> bytes:

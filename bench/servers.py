@@ -81,19 +81,25 @@ def facilitator(settle_seconds: float) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def web_server(app: str, env: dict[str, str]) -> Iterator[int]:
-    """Run an application under gunicorn, with our settings for everybody; its port."""
-    with gunicorn(app, env) as (port, _):
-        yield port
-
-
-@contextlib.contextmanager
-def gunicorn(app: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """Run an application under gunicorn; its port, and the pid of its master."""
+def gunicorn(app: str, env: dict[str, str], *options: str) -> Iterator[tuple[int, int]]:
+    """Run an application under gunicorn, with our settings and options above; port, pid of its master."""
     port = free_port()
-    command = (sys.executable, "-m", "gunicorn", "-c", "python:provider.web.server", app)
+    command = (sys.executable, "-m", "gunicorn", "-c", "python:provider.web.server", *options, app)
     with process(*command, env={**env, "PORT": str(port), "WEB_PROCESSES": "1"}, ready_port=port) as pid:
         yield port, pid
+
+
+def worker_of(master: int) -> int:
+    """Find the pid of gunicorn's only worker."""
+    with open(f"/proc/{master}/task/{master}/children") as children:
+        return int(children.read().split()[0])
+
+
+def processor_seconds(pid: int) -> float:
+    """Read how long a process has computed so far."""
+    with open(f"/proc/{pid}/stat") as stat:
+        user, system = stat.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def settings_for(redis_url: str, facilitator_url: str) -> Settings:

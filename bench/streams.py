@@ -53,12 +53,6 @@ def _megabytes(pid: int) -> float:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
 
 
-def _worker(pid: int) -> int:
-    """Find gunicorn's only worker."""
-    with open(f"/proc/{pid}/task/{pid}/children") as children:
-        return int(children.read().split()[0])
-
-
 @contextmanager
 def crowd(port: int, ids: list[str], count: int, kind: str) -> Iterator[None]:
     """Let clients wait, in a process of their own."""
@@ -94,7 +88,7 @@ def _shape(name: str, kind: str, jobs: int, probes: int) -> list[tuple[str, ...]
         ids = [queue_a_job(store, settings.pay_to, number, "echo") for number in range(CLIENTS)][-jobs:]
         environment = {**servers.environment(settings), "REQUEST_WAIT_SECONDS": "120"}
         with servers.gunicorn("provider.web.wsgi:app", environment) as (port, pid):
-            worker = _worker(pid)
+            worker = servers.worker_of(pid)
             with crowd(port, ids, 1, kind):
                 alone = measure(port, worker, store, probes)
             with crowd(port, ids, CLIENTS, kind):

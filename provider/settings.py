@@ -61,7 +61,7 @@ class Settings:
         "", "Page of a {transaction} on a block explorer, or none. Default: stellar.expert."
     )
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
-    web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive at the web process.")
+    web_read_seconds: float = _setting(20.0, "Longest time a request may take to arrive, its head at most 5.")
     web_streams: int = _setting(2000, "Most event streams and held answers of one web process.")
     web_processes: int = _setting(1, "Web processes behind one port.")
 
