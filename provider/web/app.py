@@ -14,8 +14,8 @@ from provider.web.resources.discovery import discovery_document
 from provider.web.resources.metrics import metrics_registry
 from provider.web.resources.openapi import openapi_document
 from provider.web.streams.announcements import Announcements
-from provider.web.streams.live import JobViews
 from provider.web.streams.places import Places
+from provider.web.views import JobViews
 
 CONCERNS = (cors, metrics, problems)
 RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)

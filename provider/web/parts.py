@@ -22,8 +22,8 @@ from provider.services import Registry, Service
 from provider.settings import Settings
 from provider.web.http.challenge import Challenge, challenges
 from provider.web.streams.announcements import Announcements
-from provider.web.streams.live import JobViews
 from provider.web.streams.places import Places
+from provider.web.views import JobViews
 
 EXTENSION = "provider"
 

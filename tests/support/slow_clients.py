@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
+import requests
+
 
 def address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
@@ -54,3 +56,10 @@ def _probe(url: str) -> float:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert read_to_end(client).startswith(b"HTTP/1.1 200 ")
     return time.perf_counter() - began
+
+
+def waiting_clients(url: str) -> float:
+    """Read how many streams and held answers a process has."""
+    text = requests.get(f"{url}/metrics", timeout=5).text
+    (line,) = (line for line in text.splitlines() if line.startswith("provider_http_waiting_clients"))
+    return float(line.split()[-1])

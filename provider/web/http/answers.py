@@ -10,7 +10,7 @@ from provider.jobs.model.job import Job, Place
 from provider.jobs.model.status import ErrorCode, Status
 from provider.payments.headers import PAYMENT_RESPONSE, encode_payment_response
 from provider.payments.schemas import receipt_response, settlement_response
-from provider.web.streams.live import View
+from provider.web.views import View
 
 RUNNING_RETRY_SECONDS = 2
 UNCERTAIN_RETRY_SECONDS = 15

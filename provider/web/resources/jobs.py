@@ -7,14 +7,15 @@ from flask import Blueprint, Response, request
 from provider.errors import JobNotFound, OutputNotReady
 from provider.jobs.model.job_id import service_of
 from provider.jobs.model.status import Status
+from provider.web.held import held
 from provider.web.http.answers import cancel_status
 from provider.web.http.prefer import parse_prefer
 from provider.web.http.problems import own_error
 from provider.web.parts import parts
 from provider.web.resources.page import job_page, missing_page
-from provider.web.streams.held import held
-from provider.web.streams.live import JobFeed, event_id, view_of
+from provider.web.streams.live import JobFeed
 from provider.web.streams.stream import event_stream, last_event_id
+from provider.web.views import event_id, view_of
 
 blueprint = Blueprint("jobs", __name__)
 

@@ -16,7 +16,7 @@ from provider.services import Service
 from provider.settings import Settings
 from provider.web.http.answers import settlement_of
 from provider.web.resources.catalogue import currency
-from provider.web.streams.live import event_id
+from provider.web.views import event_id
 
 MOST_SHOWN = 50_000
 """Characters of an output on the page; the whole is a link away."""

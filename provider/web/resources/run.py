@@ -7,11 +7,11 @@ from flask import Blueprint, Response, request
 from provider.errors import PaymentRejected
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
 from provider.payments.stellar.proof import HEADER as PAYER_PROOF
+from provider.web.held import held
 from provider.web.http.body import read_input
 from provider.web.http.prefer import parse_prefer
 from provider.web.parts import Listing, parts
-from provider.web.streams.held import held
-from provider.web.streams.live import view_of
+from provider.web.views import view_of
 
 blueprint = Blueprint("run", __name__)
 

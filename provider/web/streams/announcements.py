@@ -12,7 +12,7 @@ from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.subscription import Waiter
 from provider.jobs.store.tokens import RemoteWorker, Tokens
 from provider.strict_json import compact
-from provider.web.streams.shared_reads import SharedReads
+from provider.web.shared_reads import SharedReads
 from provider.web.streams.stream import News, frame
 
 AGAIN_SECONDS = 30.0

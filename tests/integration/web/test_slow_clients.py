@@ -16,7 +16,7 @@ from tests.integration.web.conftest import Shop
 from tests.integration.web.test_gunicorn import environment, paid  # noqa: F401
 from tests.support.gunicorn import running_gunicorn
 from tests.support.processes import family, wait_until
-from tests.support.slow_clients import address, connections, p99_seconds, read_to_end
+from tests.support.slow_clients import address, connections, p99_seconds, read_to_end, waiting_clients
 
 PROBES = 150
 HALF_HEAD = b"GET /services HTTP/1.1\r\nHost: x\r\nAccept: appl"
@@ -169,20 +169,14 @@ def test_fifty_slow_streams_share_a_large_output(
         running_gunicorn({**environment, "WEB_READ_SECONDS": "6"}) as url,
         connections(url, 50, ask, receive_bytes=4096),
     ):
-        assert wait_until(lambda: waiting(url) == 50)
+        assert wait_until(lambda: waiting_clients(url) == 50)
         before = _megabytes(url)
         output = json.dumps({"said": "x" * 8_000_000})
         shop.worker.outcomes.output(shop.worker.start(job_id), output, {})
         shop.worker.settler.settle(job_id)
         time.sleep(2)
         assert _megabytes(url) - before < 200
-        assert wait_until(lambda: waiting(url) == 0, 30)
-
-
-def waiting(url: str) -> float:
-    text = requests.get(f"{url}/metrics", timeout=5).text
-    (line,) = (line for line in text.splitlines() if line.startswith("provider_http_waiting_clients"))
-    return float(line.split()[-1])
+        assert wait_until(lambda: waiting_clients(url) == 0, 30)
 
 
 def _megabytes(url: str) -> float:

@@ -1,26 +1,28 @@
-"""Streams and held answers through the server that is deployed: nobody who waits has a thread."""
+"""Streams and held answers through the server that is deployed."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import requests
 
 from tests.integration.web.conftest import Shop
-from tests.integration.web.test_gunicorn import environment  # noqa: F401
+from tests.integration.web.test_gunicorn import environment, paid  # noqa: F401
 from tests.support.gunicorn import running_gunicorn
 from tests.support.processes import wait_until
+from tests.support.slow_clients import connections, waiting_clients
 from tests.support.sse import Event, events
 
-THREADS = 4
 MANY = 40
 
 
 @pytest.fixture(scope="module")
 def url(environment: dict[str, str]) -> Iterator[str]:  # noqa: F811
-    """Serve with four threads."""
+    """Serve; answers are held for long."""
     with running_gunicorn({**environment, "REQUEST_WAIT_SECONDS": "25"}) as url:
         yield url
 
@@ -36,8 +38,8 @@ def streams(url: str, job_id: str, count: int) -> Iterator[list[Iterator[Event]]
         yield [events(answer.iter_content(None)) for answer in answers]
 
 
-def test_many_streams_and_held_answers_need_no_threads(shop: Shop, url: str) -> None:
-    """Ten times as many as there are threads, all told at once, and others are served meanwhile."""
+def test_many_streams_and_held_answers_end_together(shop: Shop, url: str) -> None:
+    """And others are served meanwhile."""
     job_id = shop.call().json["id"]
     with streams(url, job_id, MANY) as opened, ThreadPoolExecutor(MANY) as waiting:
         assert {next(stream).data["status"] for stream in opened} == {"queued"}
@@ -81,7 +83,7 @@ def test_a_process_has_so_many_places_and_a_client_that_vanished_leaves_his(
             assert refused.headers["Retry-After"]
             answer = requests.get(f"{url}/jobs/{job_id}", headers={"Prefer": "wait=3"}, timeout=5)
             assert (answer.status_code, "Preference-Applied" in answer.headers) == (202, False)
-        assert wait_until(lambda: _opens(url, job_id), 15)
+        assert wait_until(lambda: _opens(url, job_id), 25)  # At the next comment of their streams.
 
 
 def _opens(url: str, job_id: str) -> bool:
@@ -104,7 +106,7 @@ def test_a_stopping_process_waits_for_nobody_who_waits(
             held = clients.submit(
                 requests.get, f"{url}/jobs/{job_id}", headers={"Prefer": "wait=25"}, timeout=30
             )
-            assert wait_until(lambda: _waiting(url) == 2, 15)
+            assert wait_until(lambda: waiting_clients(url) == 2, 15)
             began = time.monotonic()
         assert time.monotonic() - began < 20
         assert rest.result().endswith(b"\n\n")
@@ -112,7 +114,25 @@ def test_a_stopping_process_waits_for_nobody_who_waits(
         assert held.result().status_code == 202
 
 
-def _waiting(url: str) -> float:
-    text = requests.get(f"{url}/metrics", timeout=5).text
-    (line,) = (line for line in text.splitlines() if line.startswith("provider_http_waiting_clients"))
-    return float(line.split()[-1])
+def test_a_stopping_process_finishes_the_calls_that_came_and_waits_for_no_idle_client(
+    shop: Shop,
+    environment: dict[str, str],  # noqa: F811
+) -> None:
+    """A call whose payment is being verified becomes a job; connections without a request are closed."""
+    asked = threading.Event()
+
+    def verify(body: Any) -> tuple[int, dict[str, bool]]:
+        asked.set()
+        time.sleep(2)
+        return 200, {"isValid": True}
+
+    shop.facilitator.verify = verify
+    with ThreadPoolExecutor(1) as caller:
+        with running_gunicorn(environment) as url, contextlib.ExitStack() as idle:
+            for begun in (b"", b"GET / HTTP/1.1\r\nHos", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"):
+                idle.enter_context(connections(url, 20, begun))
+            call = caller.submit(paid, shop, url)
+            assert asked.wait(10)
+            began = time.monotonic()
+        assert time.monotonic() - began < 15
+        assert call.result().status_code == 202

@@ -1,4 +1,4 @@
-"""A job is read and encoded once for all who look at it at the same time (`provider.web.streams.live`)."""
+"""A job is read and encoded once for all who look at it at the same time (`provider.web.views`)."""
 
 import gc
 import json
@@ -7,7 +7,7 @@ import pytest
 
 from provider.errors import JobNotFound
 from provider.jobs.store import keys
-from provider.web.streams.live import JobViews
+from provider.web.views import JobViews
 from tests.integration.web.conftest import Shop
 from tests.support.racing import race
 from tests.support.waiting import reads

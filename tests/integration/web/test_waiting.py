@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from provider.web.streams import held
+from provider.web import held
 from tests.integration.web.conftest import Shop
 from tests.support.redis_server import RedisServer
 

@@ -1,11 +1,11 @@
-"""Threads that ask together share a read (`provider.web.streams.shared_reads`)."""
+"""Threads that ask together share a read (`provider.web.shared_reads`)."""
 
 import threading
 from collections.abc import Mapping, Sequence
 
 from provider.errors import StoreUnavailable
-from provider.web.streams import shared_reads
-from provider.web.streams.shared_reads import SharedReads
+from provider.web import shared_reads
+from provider.web.shared_reads import SharedReads
 from tests.support.racing import race
 
 

@@ -12,8 +12,8 @@ from provider.jobs.store.subscription import Waiter
 from provider.web.http.answers import http_status, job_answer
 from provider.web.http.prefer import Preference
 from provider.web.parts import parts
-from provider.web.streams.live import View
 from provider.web.streams.stream import AGAIN_SECONDS, NEVER
+from provider.web.views import View
 
 
 def held(
