@@ -31,12 +31,14 @@ TWO_MEANINGS = {
     "Meta": "marshmallow's name for the options of a schema",
     "Call": "the chain double's and the buyer's",
     "Decision": "the reconciler's and the facilitator's",
+    "Entry": "the RPC client's and the chain double's",
     "Finding": "the doctor's and the chain's",
-    "Listener": "the chain double's and the web process's",
     "Platform": "the composition root, and what `provider dev` runs",
     "RpcError": "raised by the RPC client, answered by the chain double",
     "Settler": "the provider's and the facilitator's",
     "Transfer": "the chain's and its double's",
+    "View": "of the chain double's ledger, and of a job",
+    "Worker": "a remote worker, and a process of the web server",
 }
 """Class names that two modules define. One that is not needed here any more must go."""
 
