@@ -23,7 +23,7 @@ def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> Any:
         value = _DECODER.decode(text)
     except RecursionError:
         raise ValueError(f"it is nested deeper than {max_depth} levels") from None
-    if text.count("{") + text.count("[") > max_depth and _depth(value) > max_depth:
+    if text.count("{") + text.count("[") > max_depth and depth(value) > max_depth:
         raise ValueError(f"it is nested deeper than {max_depth} levels")
     if "\\u" in text:
         _refuse_lone_surrogates(value)
@@ -74,12 +74,13 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
-def _depth(value: object) -> int:
-    depth, level = 0, [value]
+def depth(value: object) -> int:
+    """Count the levels of objects and lists in a JSON value."""
+    levels, level = 0, [value]
     while level := [item for item in level if isinstance(item, dict | list)]:
-        depth += 1
+        levels += 1
         level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
-    return depth
+    return levels
 
 
 def _refuse_lone_surrogates(value: object) -> None:

@@ -24,7 +24,9 @@ def decode_payment_signature(header: str) -> PaymentPayload:
     return load_payload(decode_object(header))
 
 
-def decode_object(header: str, *, max_chars: int = MAX_SIGNATURE_CHARS) -> dict[str, Any]:
+def decode_object(
+    header: str, *, max_chars: int = MAX_SIGNATURE_CHARS, max_depth: int = strict_json.MAX_DEPTH
+) -> dict[str, Any]:
     """Decode base64 (standard or url-safe, padded or not) of a JSON object.
 
     Raises:
@@ -33,7 +35,7 @@ def decode_object(header: str, *, max_chars: int = MAX_SIGNATURE_CHARS) -> dict[
     if len(header) > max_chars:
         raise errors.InvalidHeader(f"The payment header has more than {max_chars} characters; shorten it.")
     try:
-        return strict_json.parse_object(_decode_base64(header.strip()).decode("utf-8"))
+        return strict_json.parse_object(_decode_base64(header.strip()).decode("utf-8"), max_depth=max_depth)
     except UnicodeDecodeError:
         raise errors.InvalidHeader("The payment header is not base64 of UTF-8; encode JSON.") from None
     except binascii.Error as problem:

@@ -14,7 +14,9 @@ It counts within 5 minutes of `t`, and only for G payers: a contract has no key 
 """
 
 import base64
+import hashlib
 import re
+from collections.abc import Callable
 
 from stellar_sdk import Keypair
 from stellar_sdk.exceptions import BadSignatureError, Ed25519PublicKeyInvalidError
@@ -25,9 +27,13 @@ WINDOW_SECONDS = 300
 _HEADER = re.compile(r"t=([0-9]{1,12}),s=([A-Za-z0-9+/]{86}==)")
 
 
-def make_proof(keypair: Keypair, *, service: str, nonce: int, public_url: str, now: float) -> str:
-    """Make the header with the payer's key; `now` in unix seconds."""
-    signature = keypair.sign_message(_message(service, nonce, public_url, int(now)))
+def make_proof(
+    payer: Keypair | Callable[[bytes], bytes], *, service: str, nonce: int, public_url: str, now: float
+) -> str:
+    """Make the header with the payer's key, or with what signs 32 bytes by it; `now` in unix seconds."""
+    sign = payer.sign if isinstance(payer, Keypair) else payer
+    message = _message(service, nonce, public_url, int(now)).encode()
+    signature = sign(hashlib.sha256(b"Stellar Signed Message:\n" + message).digest())
     return f"t={int(now)},s={base64.b64encode(signature).decode('ascii')}"
 
 
