@@ -76,9 +76,9 @@ class LocalNet:
         return PaymentRequirements(**{**given, **changes})
 
     def payment(self, requirements: PaymentRequirements | None = None, **options: Any) -> PaymentPayload:
-        return sign_payment(
-            requirements or self.requirements(), self.buyer, rpc_url=self.chain.url, **options
-        )
+        """Sign a payment, by default for the ledgers that this network's facilitator takes for granted."""
+        options = {"rpc_url": self.chain.url, "ledger_seconds": 5.0, **options}
+        return sign_payment(requirements or self.requirements(), self.buyer, **options)
 
     def post(
         self, path: str, payment: PaymentPayload, requirements: PaymentRequirements | None = None

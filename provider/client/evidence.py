@@ -1,0 +1,103 @@
+"""What the chain says about a payment: made, not made, or still usable (standard §10, for a buyer)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stellar_sdk import scval
+
+from provider.chain.node import Node
+from provider.chain.onchain import ARCHIVAL_KEY, Transfer, Use, min_temporary_ttl, nonce_key, use_of_nonce
+from provider.chain.rpc import StellarRpc
+from provider.client.payment import Payment
+from provider.errors import RpcError
+from provider.networks import PASSPHRASES
+
+LEAST_ENTRY_LEDGERS = 16
+"""Ledgers that a nonce entry lives at least, its own included, where the network's setting is not shown: the
+floor of stellar-core. So long after the signature its absence proves that the payment was not made."""
+EVENTS_PAGE = 100
+
+
+class Standing(StrEnum):
+    """Where a payment stands."""
+
+    PAID = "paid"
+    """Its nonce is used up, which only this transfer can have done."""
+    OPEN = "open"
+    """Not made so far, and usable until its expiration ledger; or the chain does not tell."""
+    UNPAID = "unpaid"
+    """Expired and never made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The answer for one payment; the transaction is known where one was found."""
+
+    standing: Standing
+    transaction: str = ""
+    ledger: int | None = None
+    asked: bool = True
+    """False: the chain did not answer."""
+
+
+OPEN = Evidence(Standing.OPEN)
+NOT_ASKED = Evidence(Standing.OPEN, asked=False)
+
+
+class ChainWitness:
+    """Asks one RPC; raises nothing."""
+
+    def __init__(self, rpc_url: str) -> None:
+        self.rpc, self.node = StellarRpc(rpc_url), Node(rpc_url)
+
+    def look(self, payment: Payment, transaction: str = "") -> Evidence:
+        """Find out where a payment stands; `transaction` is the hash that the seller named, if any."""
+        return _answered(lambda: self._look(payment, transaction)) or NOT_ASKED
+
+    def _look(self, payment: Payment, transaction: str) -> Evidence:
+        if self.rpc.passphrase() != PASSPHRASES[payment.network]:
+            return NOT_ASKED  # On another network every payment would seem unmade.
+        named = _answered(lambda: self._in(transaction, payment)) if transaction else None
+        return named or self._by_nonce(payment)
+
+    def _in(self, transaction: str, payment: Payment) -> Evidence | None:
+        found = self.rpc.transaction(transaction)
+        if use_of_nonce(found, _transfer(payment)) is not Use.PAID:
+            return None
+        return Evidence(Standing.PAID, found.hash, found.ledger)
+
+    def _by_nonce(self, payment: Payment) -> Evidence:
+        key = nonce_key(payment.payer, payment.nonce)
+        entries = self.rpc.ledger_entries([ARCHIVAL_KEY, key])
+        ledger = entries.latest_ledger
+        if key in entries.found:
+            return _answered(lambda: self._found(payment, ledger)) or Evidence(Standing.PAID)
+        setting = entries.found.get(ARCHIVAL_KEY)
+        lifetime = max(LEAST_ENTRY_LEDGERS, min_temporary_ttl(setting.xdr) if setting else 0)
+        if payment.expiration_ledger < ledger < payment.signed_ledger + lifetime:
+            return Evidence(Standing.UNPAID)
+        return self._found(payment, min(ledger, payment.expiration_ledger)) or OPEN
+
+    def _found(self, payment: Payment, last: int) -> Evidence | None:
+        """Search the transaction by the events of its transfer."""
+        first = max(payment.signed_ledger, self.rpc.health().oldest_ledger)
+        if first > last:
+            return None
+        parts = (scval.to_symbol("transfer"), *map(scval.to_address, (payment.payer, payment.pay_to)))
+        topics = [*(part.to_xdr() for part in parts), "**"]
+        filters = [{"type": "contract", "contractIds": [payment.asset], "topics": [topics]}]
+        page = self.rpc.events(filters, first=first, last=last, limit=EVENTS_PAGE)
+        hashes = dict.fromkeys(event.transaction for event in page.items)
+        return next((found for each in hashes if (found := self._in(each, payment))), None)
+
+
+def _answered(ask: Callable[[], Evidence | None]) -> Evidence | None:
+    try:
+        return ask()
+    except (RpcError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _transfer(payment: Payment) -> Transfer:
+    return Transfer(payment.asset, payment.payer, payment.pay_to, payment.amount, payment.nonce)
