@@ -7,15 +7,15 @@ from enum import StrEnum
 from stellar_sdk import scval
 
 from provider.chain.node import Node
-from provider.chain.onchain import ARCHIVAL_KEY, Transfer, Use, min_temporary_ttl, nonce_key, use_of_nonce
+from provider.chain.onchain import Transfer, Use, use_of_nonce
 from provider.chain.rpc import StellarRpc
 from provider.client.payment import Payment
 from provider.errors import RpcError
 from provider.networks import PASSPHRASES
 
 LEAST_ENTRY_LEDGERS = 16
-"""Ledgers that a nonce entry lives at least, its own included, where the network's setting is not shown: the
-floor of stellar-core. So long after the signature its absence proves that the payment was not made."""
+"""Ledgers that a nonce entry lives at least, its own included, whatever the network's setting: the floor of
+stellar-core. So long after the signature its absence proves that the payment was not made."""
 EVENTS_PAGE = 100
 
 
@@ -68,16 +68,13 @@ class ChainWitness:
         return Evidence(Standing.PAID, found.hash, found.ledger)
 
     def _by_nonce(self, payment: Payment) -> Evidence:
-        key = nonce_key(payment.payer, payment.nonce)
-        entries = self.rpc.ledger_entries([ARCHIVAL_KEY, key])
-        ledger = entries.latest_ledger
-        if key in entries.found:
-            return _answered(lambda: self._found(payment, ledger)) or Evidence(Standing.PAID)
-        setting = entries.found.get(ARCHIVAL_KEY)
-        lifetime = max(LEAST_ENTRY_LEDGERS, min_temporary_ttl(setting.xdr) if setting else 0)
-        if payment.expiration_ledger < ledger < payment.signed_ledger + lifetime:
+        entry = self.node.nonce(payment.payer, payment.nonce)
+        if entry.exists:
+            return _answered(lambda: self._found(payment, entry.ledger)) or Evidence(Standing.PAID)
+        first, last = payment.signed_ledger, payment.expiration_ledger
+        if entry.proves_unused(first, last) or last < entry.ledger < first + LEAST_ENTRY_LEDGERS:
             return Evidence(Standing.UNPAID)
-        return self._found(payment, min(ledger, payment.expiration_ledger)) or OPEN
+        return self._found(payment, min(entry.ledger, last)) or OPEN
 
     def _found(self, payment: Payment, last: int) -> Evidence | None:
         """Search the transaction by the events of its transfer."""

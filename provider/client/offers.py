@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from provider import strict_json
 from provider.client.errors import CallRefused, NoAcceptableOffer
 from provider.errors import CallError
 from provider.networks import PASSPHRASES, USDC, is_account, is_contract, token_units
-from provider.payments import wire
 from provider.payments.headers import decode_object
 from provider.payments.models import SCHEME, X402_VERSION, PaymentRequirements
 from provider.payments.schemas import load_requirements
 
 MOST_CHALLENGE_CHARS = 64 * 1024
 MOST_CHALLENGE_DEPTH = 256
-"""The document as a whole; an offer may be nested as deep as any JSON here (`wire.MAX_DEPTH`)."""
+"""The document as a whole; an offer may be nested as deep as any JSON here (`strict_json.MAX_DEPTH`)."""
 MOST_OFFER_DEPTH = 16
 MOST_OFFERS = 64
 MOST_AMOUNT = 2**127 - 1
@@ -92,14 +92,14 @@ def choose(challenge: Mapping[str, Any], policy: Policy, most: Decimal) -> Offer
 def _decode(header: str | None, body: bytes) -> dict[str, Any]:
     if header:
         return decode_object(header, max_chars=MOST_CHALLENGE_CHARS, max_depth=MOST_CHALLENGE_DEPTH)
-    return wire.parse_object(body, max_depth=MOST_CHALLENGE_DEPTH)
+    return strict_json.parse_object(body, max_depth=MOST_CHALLENGE_DEPTH)
 
 
 def _judge(offer: Any, policy: Policy, most: Decimal) -> Offer | str:
     """Return an offer that can be paid, or what is wrong with it."""
     if not isinstance(offer, dict):
         return "an offer is no JSON object"
-    if wire.depth(offer) > MOST_OFFER_DEPTH:
+    if strict_json.depth(offer) > MOST_OFFER_DEPTH:
         return f"an offer is nested deeper than {MOST_OFFER_DEPTH} levels"
     if offer.get("scheme") != SCHEME or offer.get("network") != policy.network:
         kind = f"{_clip(offer.get('scheme'))} on {_clip(offer.get('network'))}"

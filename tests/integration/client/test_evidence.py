@@ -58,7 +58,7 @@ def test_the_transaction_of_another_payment_proves_nothing(net: LocalNet, paymen
 def test_a_payment_is_open_until_it_expires_and_then_proven_unmade(net: LocalNet, payment: Payment) -> None:
     assert look(net, payment).standing is Standing.OPEN
     net.state.close(payment.expiration_ledger - net.state.latest.sequence + 1)
-    assert look(net, payment).standing is (Standing.UNPAID if settings_shown(net) else Standing.OPEN)
+    assert look(net, payment).standing is Standing.UNPAID
 
 
 def test_a_short_payment_is_proven_unmade_without_the_networks_setting(
@@ -85,10 +85,3 @@ def test_an_rpc_of_another_network_proves_nothing(net: LocalNet, payment: Paymen
 
 def test_an_rpc_that_is_away_proves_nothing(payment: Payment) -> None:
     assert ChainWitness("http://127.0.0.1:9").look(payment) == NOT_ASKED
-
-
-def settings_shown(net: LocalNet) -> bool:
-    from provider.chain.onchain import ARCHIVAL_KEY
-    from provider.chain.rpc import StellarRpc
-
-    return bool(StellarRpc(net.chain.url).ledger_entries([ARCHIVAL_KEY]).found)
