@@ -21,7 +21,7 @@ from provider.client.evidence import Evidence, Standing
 from provider.client.exchange import Pause, Steps, Work
 from provider.client.patience import Patience
 from provider.client.payment import Payment
-from provider.client.pursuit import Ending, Kind
+from provider.client.pursuit import CallEnd, Ending
 from provider.client.reading import problem_text, refusal_reason
 from provider.client.wallet import Wallet
 from provider.payments.models import Receipt
@@ -33,7 +33,7 @@ LOOK_PAUSE_SECONDS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Conclusion:
     """A paid call at its end, with what the chain says."""
 
     payment: Payment
@@ -59,9 +59,9 @@ class Case:
     @property
     def finished(self) -> bool:
         """Nothing more is to be had by asking again."""
-        if self.ending.kind in (Kind.DELIVERED, Kind.JOB_FAILED):
+        if self.ending.kind in (CallEnd.DELIVERED, CallEnd.JOB_FAILED):
             return True
-        if self.ending.kind is Kind.REFUSED:
+        if self.ending.kind is CallEnd.REFUSED:
             return self.evidence.standing is not Standing.OPEN or not is_doubtful(self.ending)
         return self.evidence.standing is Standing.UNPAID
 
@@ -80,7 +80,7 @@ def conclude(payment: Payment, ending: Ending, wallet: Wallet, patience: Patienc
     notes: tuple[str, ...] = ()
     if (reply := ending.reply) is not None:
         notes = yield Work(lambda: wallet.keep(payment, reply, ending.kind))
-    case = Case(payment, ending, (yield from _look(payment, ending, wallet, patience)))
+    case = Conclusion(payment, ending, (yield from _look(payment, ending, wallet, patience)))
     error = error_of(case)
     outcome = error.code if error else str(ending.kind)
     line = receipt_line(payment, outcome, case.receipt, case.verified, reply, wallet.now())
@@ -103,7 +103,7 @@ def _look(payment: Payment, ending: Ending, wallet: Wallet, patience: Patience) 
         yield Pause(min(LOOK_PAUSE_SECONDS, patience.left))
 
 
-def error_of(case: Case) -> BuyerError | None:
+def error_of(case: Conclusion) -> BuyerError | None:
     """Choose the error that says what became of the money; None for a delivery."""
     write = _TEXTS.get(case.ending.kind)
     if write is None:
@@ -119,7 +119,7 @@ def error_of(case: Case) -> BuyerError | None:
 Words = tuple[type[BuyerError], str]
 
 
-def _job_failed(case: Case) -> Words:
+def _job_failed(case: Conclusion) -> Words:
     job = case.ending.job or {}
     error = job.get("error")
     error = error if isinstance(error, Mapping) else {}
@@ -129,7 +129,7 @@ def _job_failed(case: Case) -> Words:
     return JobFailed, f"{gist} Nothing was charged."
 
 
-def _refused(case: Case) -> Words:
+def _refused(case: Conclusion) -> Words:
     assert case.ending.reply is not None
     gist = problem_text(case.ending.reply)
     if case.paid:
@@ -141,7 +141,7 @@ def _refused(case: Case) -> Words:
     return CallRefused, f"The seller refuses the call: {gist}. Nothing was paid."
 
 
-def _no_content(case: Case) -> Words:
+def _no_content(case: Conclusion) -> Words:
     reply = case.ending.reply
     gist = problem_text(reply) if reply and reply.status >= 400 else "its answer cannot be read to the end"
     if case.paid:
@@ -149,14 +149,14 @@ def _no_content(case: Case) -> Words:
     return NoAnswer, f"The seller failed: {gist}; whether it used the payment is not known."
 
 
-def _open(case: Case) -> Words:
+def _open(case: Conclusion) -> Words:
     status = (case.ending.job or {}).get("status")
     if case.paid:
         return PaidJobOpen, f"The job is {status}, and paid ({_receipt_text(case)}). Ask again later."
     return JobOpen, f"The job is {status}, and not charged yet. Ask again later."
 
 
-def _silent(case: Case) -> Words:
+def _silent(case: Conclusion) -> Words:
     reply = case.ending.reply
     gist = (
         f"The seller answers {problem_text(reply)}" if reply else "The seller does not answer the paid call"
@@ -168,17 +168,17 @@ def _silent(case: Case) -> Words:
     return NoAnswer, f"{gist}; whether it used the payment is not known."
 
 
-_TEXTS: Mapping[Kind, Callable[[Case], Words]] = {
-    Kind.JOB_FAILED: _job_failed,
-    Kind.REFUSED: _refused,
-    Kind.FAILED_PAID: _no_content,
-    Kind.BROKEN: _no_content,
-    Kind.OPEN: _open,
-    Kind.SILENT: _silent,
+_TEXTS: Mapping[CallEnd, Callable[[Conclusion], Words]] = {
+    CallEnd.JOB_FAILED: _job_failed,
+    CallEnd.REFUSED: _refused,
+    CallEnd.FAILED_PAID: _no_content,
+    CallEnd.BROKEN: _no_content,
+    CallEnd.OPEN: _open,
+    CallEnd.SILENT: _silent,
 }
 
 
-def _receipt_text(case: Case) -> str:
+def _receipt_text(case: Conclusion) -> str:
     receipt = case.receipt
     return f"transaction {receipt.transaction}" if receipt and receipt.transaction else "by its nonce"
 
@@ -202,7 +202,7 @@ def named_transaction(ending: Ending) -> str:
 
 def is_doubtful(ending: Ending) -> bool:
     """A refusal that proves nothing: the payment was sent before, or may have been submitted (facts D1)."""
-    if ending.kind is not Kind.REFUSED or ending.reply is None:
+    if ending.kind is not CallEnd.REFUSED or ending.reply is None:
         return False
     reason = refusal_reason(ending.reply)
     is_payment_refusal = ending.reply.status == 402 and reason not in REFUSED_BEFORE_SUBMISSION

@@ -13,14 +13,14 @@ KEPT_HEADERS = ("content-type", "payment-response", "location")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One payment, and what became of it so far."""
 
     payment: Payment
     reply: HttpReply | None = None
     """The answer, once there is one to keep."""
     kind: str = ""
-    """How the call ended with it, see `pursuit.Kind`."""
+    """How the call ended with it, see `pursuit.CallEnd`."""
     standing: Standing = Standing.OPEN
     transaction: str = ""
     ledger: int | None = None
@@ -33,10 +33,10 @@ class Entry:
         return self.standing is not Standing.UNPAID
 
 
-def entry_of(fact: Mapping[str, Any], known: Entry | None) -> Entry:
+def entry_of(fact: Mapping[str, Any], known: JournalEntry | None) -> JournalEntry:
     """Take in one line of a journal. Raises LookupError, TypeError or ValueError for what is no such line."""
     if known is None:
-        return Entry(Payment.from_json(fact["payment"]))
+        return JournalEntry(Payment.from_json(fact["payment"]))
     plain = ("kind", "transaction", "ledger", "finished")
     changes: dict[str, Any] = {name: fact[name] for name in plain if name in fact}
     if "standing" in fact:

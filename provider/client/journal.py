@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from provider.client.entry import Entry, entry_of
+from provider.client.entry import JournalEntry, entry_of
 from provider.client.payment import Payment
 
 try:
@@ -31,7 +31,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path) if path is not None else None
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, JournalEntry] = {}
         self._lock = threading.RLock()
         self._read_to = 0
 
@@ -54,7 +54,7 @@ class Journal:
         with self._exclusive():
             self._append({"event": "known", "id": payment_id, **facts})
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[JournalEntry]:
         """List all payments, the oldest first."""
         with self._exclusive():
             return list(self._entries.values())
@@ -63,7 +63,7 @@ class Journal:
         """List the payments whose purchase has no end yet: those to resume."""
         return [entry.payment for entry in self.entries() if not entry.finished]
 
-    def find(self, payment_id: str) -> Entry | None:
+    def find(self, payment_id: str) -> JournalEntry | None:
         """Return one payment."""
         with self._exclusive():
             return self._entries.get(payment_id)

@@ -29,7 +29,7 @@ JSON_FIRST = "application/json, */*;q=0.5"
 OnProgress = Callable[[Mapping[str, Any]], Any]
 
 
-class Kind(StrEnum):
+class CallEnd(StrEnum):
     """How a paid call ended."""
 
     DELIVERED = "delivered"
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 class Ending:
     """How it ended, and what is known by then."""
 
-    kind: Kind
+    kind: CallEnd
     reply: HttpReply | None = None
     job: Mapping[str, Any] | None = None
     settlement: SettlementResponse | None = None
@@ -168,7 +168,7 @@ class Pursuit:
         self._patience.answered()
         if self._is_final:
             delivered = job["status"] == "succeeded"
-            return self._end(Kind.DELIVERED if delivered else Kind.JOB_FAILED, reply), None
+            return self._end(CallEnd.DELIVERED if delivered else CallEnd.JOB_FAILED, reply), None
         if self._broken_streams < MOST_BROKEN:
             self._asking = Asking.EVENTS
             return None, AT_ONCE
@@ -187,16 +187,16 @@ class Pursuit:
         if 200 <= reply.status < 300:
             return self._take_content(reply)
         if paid:
-            return self._end(Kind.FAILED_PAID, reply), None
+            return self._end(CallEnd.FAILED_PAID, reply), None
         if reply.status not in FOR_NOW:
-            return self._end(Kind.REFUSED, reply), None
+            return self._end(CallEnd.REFUSED, reply), None
         self._ambiguous, self._last = True, reply
         self._failures += reply.status == FAILURE
         return (self._given_up() if self._failures == MOST_FAILURES else None), self._advised(reply)
 
     def _take_content(self, reply: HttpReply) -> Step:
         if reply.complete:
-            return self._end(Kind.DELIVERED, reply), None
+            return self._end(CallEnd.DELIVERED, reply), None
         self._ambiguous, self._last = True, reply
         self._broken_answers += 1
         return (self._given_up() if self._broken_answers == MOST_BROKEN else None), self._advised(reply)
@@ -225,11 +225,11 @@ class Pursuit:
     def _given_up(self) -> Ending:
         """Say how far it came by now."""
         if self._job is not None:
-            return self._end(Kind.OPEN, None)
+            return self._end(CallEnd.OPEN, None)
         was_good = self._last is not None and self._last.status < 300
-        return self._end(Kind.BROKEN if was_good else Kind.SILENT, self._last)
+        return self._end(CallEnd.BROKEN if was_good else CallEnd.SILENT, self._last)
 
-    def _end(self, kind: Kind, reply: HttpReply | None) -> Ending:
+    def _end(self, kind: CallEnd, reply: HttpReply | None) -> Ending:
         return Ending(kind, reply, self._job, self._settlement, self._ambiguous)
 
 

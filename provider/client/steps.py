@@ -6,12 +6,12 @@ sent again after lost replies and refusals for now: the provider gives the same 
 
 from provider.client.conclusion import conclude
 from provider.client.delivery import Delivery
-from provider.client.entry import Entry
+from provider.client.entry import JournalEntry
 from provider.client.errors import CallRefused, NotApproved
 from provider.client.exchange import Consent, HttpReply, Lost, Pause, Steps, Work
 from provider.client.patience import Patience
 from provider.client.payment import Payment
-from provider.client.pursuit import Ending, Kind, OnProgress, Pursuit, ask, body_of
+from provider.client.pursuit import CallEnd, Ending, OnProgress, Pursuit, ask, body_of
 from provider.client.reading import FOR_NOW, ServiceAddress, job_of, problem_text, retry_after, settlement_of
 from provider.client.wallet import Wallet, Wanted
 
@@ -40,15 +40,19 @@ def buy(
 
 
 def resume(
-    payment: Payment, known: Entry | None, wallet: Wallet, patience: Patience, on_progress: OnProgress | None
+    payment: Payment,
+    known: JournalEntry | None,
+    wallet: Wallet,
+    patience: Patience,
+    on_progress: OnProgress | None,
 ) -> Steps[Delivery]:
     """Go on with a payment that was signed before.
 
     Raises:
         NothingPaid, Paid, Undecided
     """
-    if known is not None and known.reply is not None and known.kind in (Kind.DELIVERED, Kind.JOB_FAILED):
-        return (yield from conclude(payment, _ending_of(known, known.reply), wallet, patience))
+    if known is not None and (saved := _saved(known)) is not None:
+        return (yield from conclude(payment, saved, wallet, patience))
     return (yield from _pursue(payment, wallet, patience, on_progress, again=True))
 
 
@@ -97,7 +101,10 @@ def _free(wanted: Wanted, reply: HttpReply) -> Delivery:
     return Delivery(wanted.url, reply, job_of(reply, ServiceAddress.of(wanted.url)))
 
 
-def _ending_of(known: Entry, reply: HttpReply) -> Ending:
-    """Build the end of a call from the answer that a crash left in the journal."""
+def _saved(known: JournalEntry) -> Ending | None:
+    """Build the end of a call from the answer that a crash left in the journal, if it left a last one."""
+    reply = known.reply
+    if reply is None or known.kind not in (CallEnd.DELIVERED, CallEnd.JOB_FAILED):
+        return None
     job = job_of(reply, ServiceAddress.of(known.payment.url))
-    return Ending(Kind(known.kind), reply, job, settlement_of(reply))
+    return Ending(CallEnd(known.kind), reply, job, settlement_of(reply))

@@ -29,7 +29,6 @@ def test_only_the_charge_policy_compares_policies() -> None:
 
 TWO_MEANINGS = {
     "Meta": "marshmallow's name for the options of a schema",
-    "Call": "the chain double's and the buyer's",
     "Decision": "the reconciler's and the facilitator's",
     "Entry": "the RPC client's and the chain double's",
     "Finding": "the doctor's and the chain's",
