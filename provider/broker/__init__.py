@@ -1,1 +1,1 @@
-"""Celery as a publisher: options, queues, wake-ups."""
+"""Celery, for those who publish wake-ups and those who consume them."""

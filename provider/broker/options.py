@@ -44,7 +44,10 @@ def _broker(settings: Settings) -> dict[str, Any]:
     }
 
 
+PUBLISHING = {"max_retries": 0}
+"""Once: by Kombu's own a call would be held for 6 s while the broker refuses connections."""
 REDIS_TRANSPORT = {
+    **PUBLISHING,
     "global_keyprefix": "wake:",
     "visibility_timeout": 900,
     "unacked_restore_interval": 10,
@@ -54,7 +57,7 @@ REDIS_TRANSPORT = {
     "socket_keepalive": True,
     "health_check_interval": 10,
 }
-AMQP_TRANSPORT = {"confirm_publish": True, "connect_timeout": 5}
+AMQP_TRANSPORT = {**PUBLISHING, "confirm_publish": True, "connect_timeout": 5}
 
 
 def broker_address(url: str) -> str:
