@@ -32,6 +32,7 @@ from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.ledger_cache import LedgerCache
 from provider.jobs.store.metrics import Figures
+from provider.jobs.store.rounds import Rounds
 from provider.jobs.store.subscription import JobEvents
 from provider.jobs.store.tokens import Tokens
 from provider.payments.facilitator import FacilitatorClient, Observer
@@ -173,6 +174,10 @@ class Platform:
     @cached_property
     def sweep(self) -> Sweep:
         return Sweep(self.store, self.registry, self.settler, self.clock, self.dispatcher, self.settings)
+
+    @cached_property
+    def rounds(self) -> Rounds:
+        return Rounds(self.store)
 
     @cached_property
     def reconciler(self) -> Reconciler | None:

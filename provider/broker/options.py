@@ -114,20 +114,13 @@ def _worker(settings: Settings) -> dict[str, Any]:
 
 
 def _beat(settings: Settings) -> dict[str, Any]:
-    """Keep the schedule in Redis under a lock: two beats run nothing twice, a dead one is replaced.
-
-    The lock outlives a beat that was killed, so it lasts little longer than a live one may wait for Redis.
-    """
+    """Send sweep and reconcile by the rounds in Redis: any number of beats send nothing twice (C3)."""
     every = settings.sweep_seconds
     return {
         "beat_scheduler": "provider.workers.beat.Scheduler",
         "beat_max_loop_interval": min(5.0, every),
-        "redbeat_redis_url": settings.redis_url,
-        "redbeat_redis_options": {},  # The client is made by provider.workers.beat.
-        "redbeat_key_prefix": "beat:",
-        "redbeat_lock_timeout": max(10.0, 2 * every),
         "beat_schedule": {
-            name: {"task": task, "schedule": every, "options": {"queue": MAINTENANCE, "expires": every}}
+            name: {"task": task, "schedule": every, "options": {"queue": MAINTENANCE}}
             for name, task in (("sweep", SWEEP), ("reconcile", RECONCILE))
         },
     }

@@ -8,6 +8,8 @@ HANDLE_JOB = "tasks.handle.handle_job"
 SETTLE_JOB = "tasks.settle.settle_job"
 SWEEP = "tasks.maintenance.sweep"
 RECONCILE = "tasks.maintenance.reconcile"
+ROUND = "provider_round"
+"""Header of what beat sends: the number of the round (`provider.jobs.store.rounds`)."""
 
 
 def handle_queue(service: str) -> str:

@@ -1,19 +1,21 @@
-"""The scheduler of beat: RedBeat's, which waits for a Redis that is away instead of ending (C3, C5).
+"""The scheduler of beat: Celery's, by the rounds and the clock of Redis (C3, C5, C6).
 
-RedBeat reads its schedule and takes its lock before its first tick, and ends at the first error after that.
-Here all of it happens in `tick`, whose caller comes back for as long as beat lives and obeys signals.
+Whether an entry is due is Celery's to say, for intervals and crontabs alike; when its last round began, and
+what time it is, is read from Redis at each look. So several beats send nothing twice, none waits for another
+one to die, and their own clocks count for nothing.
 """
 
-import contextlib
-from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
-from celery.signals import beat_init
-from redbeat import schedulers
-from redis.exceptions import LockError
+from celery.beat import ScheduleEntry
+from celery.beat import Scheduler as CeleryScheduler
 
-from provider.jobs.store.client import REDIS_ERRORS, connect
+from provider.broker.queues import ROUND
+from provider.errors import StoreUnavailable
+from provider.jobs.store.client import connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.rounds import Rounds
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -21,44 +23,46 @@ log = structlog.get_logger()
 BEAT_WAITS = "beat_waits_for_redis"
 WAIT_SECONDS = 1.0
 
-beat_init.disconnect(schedulers.acquire_distributed_beat_lock)
 
-
-class Scheduler(schedulers.RedBeatScheduler):  # type: ignore[misc]
-    """Sends what is due, while it holds the lock."""
-
-    lock: Any
-    _maybe_due_kwargs: ClassVar[dict[str, Any]] = {}
-    """Publish over the pool's connections: one of its own would stay broken after a broker's restart."""
+class Scheduler(CeleryScheduler):  # type: ignore[misc]
+    """Sends what is due, unless another beat did."""
 
     def __init__(self, app: Any, **given: Any) -> None:
         settings = Settings.from_env()
+        settings = Settings.from_env()
         client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
-        setattr(app, schedulers.REDBEAT_REDIS_KEY, client)
+        self._rounds = Rounds(JobStore(client))
         super().__init__(app, **given)
 
-    def setup_schedule(self) -> None:
-        """Touch nothing yet."""
-
-    def tick(self, **given: Any) -> float:
+    def tick(self, **_: Any) -> float:
         """Send what is due; the seconds until the next call."""
         try:
-            if self.lock is None:
-                self._take_over()
-            seconds: float = super().tick(**given)
-        except REDIS_ERRORS as error:
-            if isinstance(error, LockError):  # It ran out while Redis was away.
-                self.lock = None
-            log.warning(BEAT_WAITS, error=type(error).__name__)
+            waits = [self._look(entry) for entry in list(self.schedule.values())]
+        except StoreUnavailable as error:
+            log.warning(BEAT_WAITS, error=type(error.__cause__).__name__)
             return WAIT_SECONDS
-        return seconds
+        return min([float(self.max_interval), *waits])
 
-    def _take_over(self) -> None:
-        """Wait for the lock, and write the schedule down, which a Redis without its file has lost."""
-        schedulers.acquire_distributed_beat_lock(SimpleNamespace(scheduler=self))
-        super().setup_schedule()
+    def _look(self, entry: ScheduleEntry) -> float:
+        """Send an entry if it is due; the seconds until the next look.
 
-    def close(self) -> None:
-        """Give the lock back, if there is somebody to give it to."""
-        with contextlib.suppress(*REDIS_ERRORS):
-            super().close()
+        An entry without a round is due one interval from now, as with Celery's own scheduler.
+        """
+        last, zone = self._rounds.last(entry.name), self.app.timezone
+        if last.began is None:
+            self._rounds.begin(entry.name, last.number)
+            return 0.0
+        entry.schedule.nowfun = lambda: last.now.astimezone(zone)
+        due, seconds = entry.schedule.is_due(last.began.astimezone(zone))
+        if due:
+            number = self._rounds.begin(entry.name, last.number)
+            if number is None:  # Another beat was first.
+                return 0.0
+            self._send(entry, number)
+        return float(seconds)
+
+    def _send(self, entry: ScheduleEntry, number: int) -> None:
+        """Publish over the pool's connections: one of beat's own stays broken after a broker's restart."""
+        headers = {**entry.options.get("headers", {}), ROUND: number}
+        entry.options = {**entry.options, "headers": headers}
+        self.apply_entry(entry)

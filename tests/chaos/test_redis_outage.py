@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import requests
 
-from provider.jobs.model.job import Status
 from provider.jobs.model.status import Status
 from provider.settings import Settings
 from tests.chaos.parts import LEDGER_SECONDS

@@ -17,6 +17,7 @@
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
 | `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
 | `provider:figures` | hash | what processes measured, for metrics (`figures.Figures`) |
+| `provider:round:<entry>` | hash | the last round of an entry of beat: `number`, `at_ms`, and `ran` (C3) |
 | `provider:clock` | string | the latest ledger and its close time, for a ledger's length |
 
 `S` is a service's name in braces: the hash tag that keeps all keys of one service on one node of a
@@ -84,6 +85,10 @@ def fence(service: str) -> str:
 
 def claim(digest: str) -> str:
     return f"{PREFIX}:{{claim:{digest}}}"
+
+
+def round_of(entry: str) -> str:
+    return f"{PREFIX}:round:{entry}"
 
 
 def identifier(value: str) -> str:

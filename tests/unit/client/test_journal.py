@@ -84,8 +84,6 @@ def test_a_limit_holds_over_processes(path: Path) -> None:
     """Twenty processes find one place: a lock keeps the look and the write together."""
     program = f"""
 import json, sys
-from provider.client import Journal, Payment
-from provider.client.errors import LimitReached
 def check(counted):
     if counted: raise LimitReached
 try:
