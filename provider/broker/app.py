@@ -4,7 +4,7 @@ import os
 
 from celery import Celery
 
-from provider.broker.connection import AMQP
+from provider.broker.connection import AMQP, Events
 from provider.broker.options import celery_config
 from provider.services import Registry
 from provider.settings import Settings
@@ -14,7 +14,7 @@ def make_app(settings: Settings, registry: Registry) -> Celery:
     """Make an application for a deployment's broker and queues. It has no tasks."""
     # Celery's command line takes BROKER_URL as it is spelled and lets it override the address made from it.
     os.environ.pop("CELERY_BROKER_URL", None)
-    app = Celery("provider", amqp=AMQP, set_as_current=False)
+    app = Celery("provider", amqp=AMQP, events=Events, set_as_current=False)
     remote = frozenset(service.name for service in registry if service.remote)
     app.conf.update(celery_config(settings, [service.name for service in registry], remote=remote))
     return app

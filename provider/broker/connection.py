@@ -1,15 +1,17 @@
-"""How every process comes back to a broker that was away (C5)."""
+"""Connections and events of Celery that outlive their broker (C5)."""
 
+import math
 from typing import Any
 
-from celery.app import amqp
-from kombu import connection
+from celery.app import amqp, events
+from celery.events.dispatcher import EventDispatcher
+from kombu.connection import Connection as KombuConnection
 
 RETRY = {"interval_start": 1.0, "interval_step": 0.0, "interval_max": 1.0}
 """Seconds from one try to the next."""
 
 
-class Connection(connection.Connection):  # type: ignore[misc]
+class Connection(KombuConnection):  # type: ignore[misc]
     """A connection that tries once a second.
 
     Celery names no interval, and no setting does: by Kombu's own a process waits 2 s longer after each try,
@@ -22,6 +24,23 @@ class Connection(connection.Connection):  # type: ignore[misc]
 
 
 class AMQP(amqp.AMQP):  # type: ignore[misc]
-    """What an application makes its connections of: `Celery(amqp=AMQP)`."""
+    """Makes these connections."""
 
     Connection = Connection
+
+
+class Dispatcher(EventDispatcher):  # type: ignore[misc]
+    """Sends the events of tasks from the main thread alone, however many there are.
+
+    By Celery's own limit the thread that adds the 24th sends them all. Over AMQP it would wait for the
+    broker's answer on a connection that the main thread reads, which may take that answer from it.
+    """
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **{**given, "buffer_limit": math.inf})
+
+
+class Events(events.Events):  # type: ignore[misc]
+    """Makes this dispatcher."""
+
+    dispatcher_cls = Dispatcher

@@ -31,7 +31,11 @@ def celery_config(
 
 
 def _broker(settings: Settings) -> dict[str, Any]:
-    """Connect for ever, with few connections, and never block a web request for long."""
+    """Connect for ever, with few connections, and never block a web request for long.
+
+    Over Redis nothing is acknowledged: a message is taken for good (C1). In Kombu's emulation one whose
+    acknowledgement is lost counts for ever, and a worker with as many of them as processes takes no more.
+    """
     url = broker_address(settings.broker_url or settings.redis_url)
     return {
         "broker_url": url,
@@ -49,13 +53,11 @@ PUBLISHING = {"max_retries": 0}
 REDIS_TRANSPORT = {
     **PUBLISHING,
     "global_keyprefix": "wake:",
-    "visibility_timeout": 900,
-    "unacked_restore_interval": 10,
-    "unacked_restore_throttle": 1,
+    "ack_emulation": False,
     "socket_timeout": 5,
     "socket_connect_timeout": 5,
     "socket_keepalive": True,
-    "health_check_interval": 10,
+    "health_check_interval": 4,
 }
 AMQP_TRANSPORT = {**PUBLISHING, "confirm_publish": True, "connect_timeout": 5}
 
@@ -98,10 +100,15 @@ def _queues(settled: list[str], handled: list[str]) -> dict[str, Any]:
 
 
 def _worker(settings: Settings) -> dict[str, Any]:
-    """Prefetch one message a free process, send events to Flower; remote control is off."""
+    """Prefetch one message a free process, send events to Flower; remote control is off.
+
+    After a lost connection Celery would take fewer messages, and undo that from a thread of the pool, which
+    waits for RabbitMQ's answer on the connection that the main thread reads: both would hang.
+    """
     return {
         "worker_prefetch_multiplier": 1,
         "worker_eta_task_limit": 100,
+        "worker_enable_prefetch_count_reduction": False,
         "worker_enable_remote_control": False,
         "beat_enable_remote_control": False,
         "worker_send_task_events": True,

@@ -79,6 +79,12 @@ def test_the_broker_may_be_redis_or_rabbitmq(broker: str, prefetch_off: bool) ->
     assert ("global_keyprefix" in conf.broker_transport_options) is prefetch_off
 
 
+def test_a_connection_that_died_without_a_word_is_noticed_within_ten_seconds() -> None:
+    """C5: Kombu looks at each such interval whether the answer to a BRPOP of 1 s is late by one."""
+    options = configured(broker_url="redis://127.0.0.1/1").conf.broker_transport_options
+    assert 1 + 2 * options["health_check_interval"] < 10
+
+
 @pytest.mark.parametrize(
     ("url", "address"),
     [

@@ -8,9 +8,8 @@ import pytest
 from celery import Celery
 from kombu.exceptions import OperationalError
 
-from provider.broker.connection import AMQP
+from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
-from provider.broker.options import celery_config
 from provider.settings import Settings
 
 TRIES = 3
@@ -22,9 +21,7 @@ def app(request: pytest.FixtureRequest) -> Iterator[Celery]:
     with socket.socket() as port:
         port.bind(("127.0.0.1", 0))
         url = request.param.format(f"127.0.0.1:{port.getsockname()[1]}")
-        app = Celery("test", set_as_current=False, amqp=AMQP)
-        app.conf.update(celery_config(Settings(pay_to="", broker_url=url), ["after"]))
-        yield app
+        yield make_app(Settings(pay_to="", broker_url=url), ["after"], set_as_current=False)
 
 
 def test_a_consumer_tries_once_a_second(app: Celery) -> None:
