@@ -78,7 +78,7 @@ def settler(platform: Platform, log: Path) -> "Iterator[subprocess.Popen[bytes]]
 
 
 def publisher(platform: Platform) -> CeleryDispatcher:
-    return CeleryDispatcher(make_app(platform.settings, ["before"], set_as_current=False))
+    return CeleryDispatcher(make_app(platform.settings, platform.registry))
 
 
 def all_settled(platform: Platform, wake_ups: CeleryDispatcher, jobs: list[Job]) -> bool:

@@ -164,6 +164,14 @@ def service(name: str, **fields: Any) -> Service:
     return Service(**{**given, **fields})
 
 
+def selling(*names: str) -> Registry:
+    """Make a registry of test services."""
+    registry = Registry()
+    for name in names:
+        registry.add(service(name))
+    return registry
+
+
 @contextmanager
 def running_platform(redis_url: str, **options: Any) -> Iterator[Platform]:
     """Build a platform over an empty Redis."""

@@ -7,6 +7,7 @@ from typing import Any
 from kombu import Queue
 
 from provider.broker.app import make_app
+from provider.services import Registry
 from provider.settings import Settings
 from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer
@@ -16,7 +17,7 @@ log = logging.getLogger(__name__)
 
 def test_a_lost_acknowledgement_leaves_no_consumer_deaf(own_redis: RedisServer) -> None:
     """A worker of one process took nothing any more, until it was restarted."""
-    app = make_app(Settings(pay_to="", broker_url=own_redis.url), [], set_as_current=False)
+    app = make_app(Settings(pay_to="", broker_url=own_redis.url), Registry())
     taken: list[Any] = []
     with app.connection_for_read() as connection:
         channel, queue = connection.channel(), Queue("q", routing_key="q")

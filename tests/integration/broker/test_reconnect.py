@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
 from provider.settings import Settings
+from tests.support.jobs import selling
 
 TRIES = 3
 
@@ -21,7 +22,7 @@ def app(request: pytest.FixtureRequest) -> Iterator[Celery]:
     with socket.socket() as port:
         port.bind(("127.0.0.1", 0))
         url = request.param.format(f"127.0.0.1:{port.getsockname()[1]}")
-        yield make_app(Settings(pay_to="", broker_url=url), ["after"], set_as_current=False)
+        yield make_app(Settings(pay_to="", broker_url=url), selling("after"))
 
 
 def test_a_consumer_tries_once_a_second(app: Celery) -> None:
