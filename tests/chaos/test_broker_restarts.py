@@ -22,13 +22,13 @@ from tests.support.processes import family, wait_until
 from tests.support.rabbitmq import RabbitServer, running_rabbitmq
 from tests.support.redis_server import RedisServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
 AT_ONCE = 16
 SETTLE_SECONDS = 1.5
 RESUME_SECONDS = 15
 STOP_SECONDS = 20
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60 + 60 * ROUNDS)]
 
 
 @pytest.fixture
