@@ -58,7 +58,7 @@ def all_paid(scene: Scene, claims: Sequence[Claim]) -> int:
 
 
 def long_gone(scene: Scene, claims: Sequence[Claim]) -> int:
-    """None landed, and nobody has asked for more than a day."""
+    """None landed, and the entries of any that had would have gone."""
     scene.state.close(WINDOW + 20)
     return 0
 
@@ -68,7 +68,7 @@ CASES = (
     Case("none was paid", expired),
     Case("50 were paid", some_paid),
     Case("all were paid", all_paid),
-    Case("none was paid, over a day ago", long_gone, searched=True),
+    Case("none was paid, and entries would have gone", long_gone, searched=True),
 )
 
 

@@ -1,4 +1,4 @@
-"""Auditing in the background what was recorded on a facilitator's word (standard §10, 8).
+"""Auditing in the background what was recorded on a facilitator's word (standard §10, 7).
 
 Each job is looked at once, after its payment has expired, when the chain can tell for good. Nothing is
 decided anew and nothing is written to a job: a record that contradicts the chain is the operator's business.

@@ -129,12 +129,16 @@ class Inquiry:
         hint, written = case.evidence.hint, case.evidence.reading.modified_ledger
         if case.is_believable and written is not None and found.transactions.get(hint) == written:
             case.see(Sighting(Use.PAID, hint, written))
-        for tx_hash in sorted(found.transactions, key=lambda known: known != hint):
+        likely = sorted(found.transactions.items(), key=lambda known: (known[0] != hint, known[1] != written))
+        unclear = []
+        for tx_hash, _ in likely:
             if case.evidence.payment is not None:
                 return
             if self._look_at(case, tx_hash) in (None, Use.UNCLEAR):
-                case.learn(Step.EVENTS, trouble=f"{tx_hash} does not show whether it used the nonce")
-        if found.seen is not None and not case.evidence.trouble:
+                unclear.append(tx_hash)
+        if unclear:
+            raise RpcError(f"{unclear[0]} does not show whether it used the nonce")
+        if found.seen is not None:
             case.learn(Step.EVENTS, silent=(found.seen,))
 
     def _scan(self, cases: list[Case]) -> None:
