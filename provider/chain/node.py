@@ -4,8 +4,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from stellar_sdk import Address, Keypair, xdr
+from stellar_sdk import Keypair, xdr
 
+from provider.chain.nonces import NonceReading, read_nonce
 from provider.chain.rpc import StellarRpc
 from provider.errors import RpcError, RpcUnreachable
 
@@ -44,29 +45,6 @@ class Found:
     ledger: int | None
     latest: Clock
     oldest_close_time: int
-
-
-@dataclass(frozen=True, slots=True)
-class NonceEntry:
-    """What a node at `ledger` said of a nonce entry, and how long such an entry lives at least.
-
-    `lifetime` is the network's setting as of ledger `since`, the one of the entry's creation counted; 0 if
-    it is unknown.
-    """
-
-    ledger: int
-    exists: bool
-    lifetime: int = 0
-    since: int = 0
-
-    def proves_unused(self, first: int, expiration: int) -> bool:
-        """Return whether an authorisation that could land from ledger `first` on did not, and never can.
-
-        Absence is a proof only while an entry made in the first of those ledgers would still be there.
-        """
-        if self.exists or self.since > first:
-            return False
-        return expiration < self.ledger < first + self.lifetime
 
 
 class Node:
@@ -121,43 +99,12 @@ class Node:
         oldest = int(answer.get("oldestLedgerCloseTime") or 0)
         return Found(str(answer["status"]), None if ledger is None else int(ledger), latest, oldest)
 
-    def nonce(self, payer: str, nonce: int) -> NonceEntry:
+    def nonce(self, payer: str, nonce: int) -> NonceReading:
         """Read the nonce entry, and in the same answer the setting that says what its absence proves."""
-        key = nonce_key(payer, nonce).to_xdr()
-        answer = self._call("getLedgerEntries", {"keys": [_ARCHIVAL_KEY, key]})
-        found = {entry["key"]: entry for entry in answer.get("entries") or ()}
-        ledger, setting = int(answer["latestLedger"]), found.get(_ARCHIVAL_KEY)
-        if setting is None:
-            return NonceEntry(ledger, key in found)
-        lifetime, since = _lifetime(setting["xdr"]), int(setting["lastModifiedLedgerSeq"])
-        return NonceEntry(ledger, key in found, lifetime, since)
+        return read_nonce(self._rpc.ledger_entries, payer, nonce)
 
     def _call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self._rpc.call(method, params)
-
-
-def nonce_key(payer: str, nonce: int) -> xdr.LedgerKey:
-    """The key of a nonce entry; its contract is the payer, also when that is an account."""
-    key = xdr.SCVal(xdr.SCValType.SCV_LEDGER_KEY_NONCE, nonce_key=xdr.SCNonceKey(xdr.Int64(nonce)))
-    durability = xdr.ContractDataDurability.TEMPORARY
-    data = xdr.LedgerKeyContractData(Address(payer).to_xdr_sc_address(), key, durability)
-    return xdr.LedgerKey(xdr.LedgerEntryType.CONTRACT_DATA, contract_data=data)
-
-
-_ARCHIVAL_KEY = xdr.LedgerKey(
-    xdr.LedgerEntryType.CONFIG_SETTING,
-    config_setting=xdr.LedgerKeyConfigSetting(xdr.ConfigSettingID.CONFIG_SETTING_STATE_ARCHIVAL),
-).to_xdr()
-
-
-def _lifetime(entry: str) -> int:
-    """Ledgers that temporary entries live at least, by the network's setting; 0 if it cannot be read."""
-    try:
-        setting = xdr.LedgerEntryData.from_xdr(entry).config_setting
-    except Exception:  # The generated decoders raise whatever a broken length or union leads to.
-        return 0
-    archival = setting.state_archival_settings if setting else None
-    return archival.min_temporary_ttl.uint32 if archival else 0
 
 
 def _account_key(address: str) -> xdr.LedgerKey:

@@ -41,6 +41,25 @@ class NonceReading:
     """Ledger of the last write of the entry; None when there is no entry."""
     live_until_ledger: int = 0
 
+    @property
+    def exists(self) -> bool:
+        return self.modified_ledger is not None
+
+    def unmade(self, expiration: int, absent_in: int) -> tuple[int, int]:
+        """Give the ledgers in which an authorisation was not used because its entry is absent in another.
+
+        Its entry would live until the expiration at least, and for the network's window after its own ledger.
+        """
+        if absent_in <= expiration:
+            return 1, absent_in - 1
+        return max(absent_in - self.window.ledgers, self.window.since), expiration
+
+    def proves_unused(self, first: int, expiration: int) -> bool:
+        """Return whether an authorisation that could land from ledger `first` on did not, and never can."""
+        if self.exists or self.latest_ledger <= expiration:
+            return False
+        return self.unmade(expiration, self.latest_ledger)[0] <= first
+
 
 def nonce_key(payer: str, nonce: int) -> str:
     """Build the ledger key of a nonce (base64 XDR); its contract is the payer, a G account too."""

@@ -27,7 +27,7 @@ def conclude(attempts: list[Attempt], node: Node) -> Outcome:
     if entry.proves_unused(attempts[0].first_ledger, last.expiration_ledger):
         return outcome.failed(last, "The authorisation expired unused: this payment was not made.")
     rest = "the authorisation is still valid."
-    if entry.ledger > last.expiration_ledger:
+    if entry.latest_ledger > last.expiration_ledger:
         rest = "the authorisation has expired, and the chain does not prove that it was not used."
     if last.state == State.FAILED:
         return outcome.failed(last, f"The transaction failed on chain; {rest}")

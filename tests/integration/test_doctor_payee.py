@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from stellar_sdk import Keypair, xdr
 
+from provider.chain.payee import read_payee
 from provider.chain.rpc import StellarRpc
 from provider.doctor.finding import Finding, Level
 from provider.doctor.payee import check_payee
@@ -61,6 +62,8 @@ def test_an_issuer_needs_no_trustline(net: LocalNet) -> None:
     issuer = net.state.config.token.issuer
     net.state.fund(issuer, trustline=False)
     assert payee(net, issuer)["payTo trustline"].level is Level.OK
+    found = read_payee(StellarRpc(net.chain.url), issuer, net.state.config.token.contract)
+    assert (found.exists, found.needs_trustline) == (True, False)
 
 
 def frozen(line: xdr.TrustLineEntry) -> None:

@@ -102,27 +102,16 @@ def by_nonce(evidence: Evidence) -> Iterator[Span]:
     """A live entry keeps the nonce from being used; an absent one was not made lately."""
     reading = evidence.reading
     if reading.modified_ledger is None:
-        yield unmade(evidence, reading.latest_ledger)
+        yield reading.unmade(evidence.expiration_ledger, reading.latest_ledger)
     else:
         yield reading.modified_ledger + 1, max(reading.latest_ledger, reading.live_until_ledger)
 
 
-def unmade(evidence: Evidence, ledger: int) -> Span:
-    """Give the ledgers in which the payment did not land because there is no entry in this one.
-
-    Its entry would live until the expiration at least, and for the network's window after its own ledger.
-    """
-    window = evidence.reading.window
-    if ledger <= evidence.expiration_ledger:
-        return 1, ledger - 1
-    return max(ledger - window.ledgers, window.since), evidence.expiration_ledger
-
-
 def by_another_call(evidence: Evidence) -> Iterator[Span]:
     """Another call can use the nonce only where no entry is, and makes one."""
-    window = evidence.reading.window
+    reading, window = evidence.reading, evidence.reading.window
     for ledger in evidence.spent:
-        yield unmade(evidence, ledger)
+        yield reading.unmade(evidence.expiration_ledger, ledger)
         yield ledger, ledger + (window.ledgers if ledger >= window.since else 0)
 
 

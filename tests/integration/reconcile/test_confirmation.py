@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from provider.jobs.model.job import INDEX_STEP, Status
 from provider.jobs.model.status import INDEX_STEP, Status
-from provider.jobs.reconcile.audit import CONTRADICTION
+from provider.jobs.reconcile.audit import CONTRADICTION, PATIENCE_MS, UNCONFIRMED
 from provider.jobs.store import keys
 from provider.jobs.store.metrics import CONTRADICTIONS, Figures
 from provider.services import ChargePolicy
-from tests.support.reconciling import VALID_LEDGERS, Claim, Scene
+from tests.support.reconciling import VALID_LEDGERS, WINDOW, Claim, Scene
 
 
 @pytest.fixture
@@ -91,6 +92,41 @@ def test_a_refused_payment_whose_nonce_was_used_otherwise_is_no_contradiction(
     scene.land(scene.sign(nonce=claim.nonce, amount=1))
     scene.expire()
     assert scene.reconcile().contradictions == []
+
+
+def test_a_success_whose_nonce_was_used_otherwise_is_a_contradiction(scene: Scene, settled: Any) -> None:
+    """Was taken for confirmed: the entry was there."""
+    claim = settled()
+    scene.land(scene.sign(nonce=claim.nonce, amount=1))
+    scene.expire()
+    report = scene.reconcile()
+    assert (report.confirmed, [found.job_id for found in report.contradictions]) == (0, [claim.id])
+
+
+def test_a_refusal_that_landed_is_found_though_its_entry_has_gone(scene: Scene, settled: Any) -> None:
+    """Was passed over once the window of the network was over: an hour on testnet."""
+    claim = settled(paid=False)
+    scene.land(claim.payment)
+    scene.state.close(WINDOW + VALID_LEDGERS)
+    assert [found.job_id for found in scene.reconcile().contradictions] == [claim.id]
+
+
+def test_a_job_that_cannot_be_looked_at_holds_up_the_others_for_an_hour_only(
+    scene: Scene, settled: Any
+) -> None:
+    """Its scan fails in each run; the operator reads of it when it is passed over."""
+    stuck = settled()
+    scene.land(scene.sign(nonce=stuck.nonce, amount=1))
+    behind = settled()
+    scene.expire()
+    scene.faults.add("processing_limit", method="getTransactions")
+    assert (scene.reconcile().contradictions, scene.reconcile().contradictions) == ([], [])
+    scene.redis.hincrby(keys.job(stuck.id), "expires_at_ms", -PATIENCE_MS)
+    with capture_logs() as logs:
+        assert [found.job_id for found in scene.reconcile().contradictions] == [behind.id]
+    passed = [entry for entry in logs if entry["event"] == UNCONFIRMED]
+    assert [(entry["log_level"], entry["job_id"]) for entry in passed] == [("warning", stuck.id)]
+    assert scene.reconcile().rpc_calls == 0
 
 
 def test_contradictions_are_counted_for_metrics(scene: Scene, settled: Any) -> None:

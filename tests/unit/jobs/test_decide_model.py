@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from provider.chain.history import Span
-from provider.chain.nonces import Window
+from provider.chain.nonces import NonceReading, Window
 from provider.jobs.reconcile import decide as rules
 from provider.jobs.reconcile.decide import Decision, Verdict
 from provider.jobs.reconcile.evidence import Evidence, Step
 from tests.support.payment_model import Exploration
-
-UNREAD = Window(17_279)
 
 
 def test_no_history_leads_to_a_wrong_decision() -> None:
@@ -35,7 +33,7 @@ def dated_by_its_last_write(evidence: Evidence) -> Iterator[Span]:
     if modified is None or modified <= evidence.expiration_ledger:
         yield from by_nonce(evidence)
     else:
-        yield rules.unmade(evidence, modified)
+        yield evidence.reading.unmade(evidence.expiration_ledger, modified)
 
 
 def paid_if_refused(evidence: Evidence) -> Decision:
@@ -49,17 +47,16 @@ def paid_if_pruned(evidence: Evidence) -> Decision:
     return _paid(evidence) if evidence.is_used and is_pruned else decide(evidence)
 
 
-def unread_is_the_largest(evidence: Evidence, ledger: int) -> Span:
+def unread_is_the_largest(reading: NonceReading, expiration: int, absent_in: int) -> Span:
     """Entries live a day before the setting was read."""
-    if evidence.reading.window == Window():
-        evidence = replace(evidence, reading=replace(evidence.reading, window=UNREAD))
-    return unmade(evidence, ledger)
+    window = Window(17_279) if reading.window == Window() else reading.window
+    return unmade(replace(reading, window=window), expiration, absent_in)
 
 
-def always_as_now(evidence: Evidence, ledger: int) -> Span:
+def always_as_now(reading: NonceReading, expiration: int, absent_in: int) -> Span:
     """The setting was never another one."""
-    window = replace(evidence.reading.window, since=0)
-    return unmade(replace(evidence, reading=replace(evidence.reading, window=window)), ledger)
+    window = replace(reading.window, since=0)
+    return unmade(replace(reading, window=window), expiration, absent_in)
 
 
 def unread_is_silent(evidence: Evidence) -> Iterator[Span]:
@@ -68,7 +65,7 @@ def unread_is_silent(evidence: Evidence) -> Iterator[Span]:
         yield 1, evidence.expiration_ledger
 
 
-by_nonce, unmade, decide = rules.by_nonce, rules.unmade, rules.decide
+by_nonce, decide, unmade = rules.by_nonce, rules.decide, NonceReading.unmade
 
 
 def _paid(evidence: Evidence) -> Decision:
@@ -76,8 +73,9 @@ def _paid(evidence: Evidence) -> Decision:
     return replace(made, verdict=Verdict.PAID) if made.verdict is Verdict.UNDECIDED else made
 
 
-COUNTEREXAMPLES = [
+COUNTEREXAMPLES: list[tuple[Any, str, Any, str]] = [
     (
+        rules,
         "by_nonce",
         dated_by_its_last_write,
         """
@@ -90,6 +88,7 @@ COUNTEREXAMPLES = [
         but the money arrived""",
     ),
     (
+        rules,
         "decide",
         paid_if_refused,
         """
@@ -99,6 +98,7 @@ COUNTEREXAMPLES = [
         but no money arrived""",
     ),
     (
+        rules,
         "decide",
         paid_if_pruned,
         """
@@ -108,6 +108,7 @@ COUNTEREXAMPLES = [
         but no money arrived""",
     ),
     (
+        NonceReading,
         "unmade",
         unread_is_the_largest,
         """
@@ -120,6 +121,7 @@ COUNTEREXAMPLES = [
         but the money arrived""",
     ),
     (
+        NonceReading,
         "unmade",
         always_as_now,
         """
@@ -132,6 +134,7 @@ COUNTEREXAMPLES = [
         but the money arrived""",
     ),
     (
+        rules,
         "by_silence",
         unread_is_silent,
         """
@@ -144,13 +147,13 @@ COUNTEREXAMPLES = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "mutant", "expected"), COUNTEREXAMPLES, ids=[mutant.__name__ for _, mutant, _ in COUNTEREXAMPLES]
+    ("room", "rule", "mutant", "expected"), COUNTEREXAMPLES, ids=[row[2].__name__ for row in COUNTEREXAMPLES]
 )
 def test_without_a_rule_the_exploration_prints_a_counterexample(
-    rule: str, mutant: Any, expected: str, monkeypatch: pytest.MonkeyPatch
+    room: Any, rule: str, mutant: Any, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first line of each mutant says what it believes."""
-    monkeypatch.setattr(rules, rule, mutant)
+    monkeypatch.setattr(room, rule, mutant)
     found = str(Exploration().run())
     sys.stdout.write(f"{found}\n")
     assert found == dedent(expected).strip()
