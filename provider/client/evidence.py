@@ -70,11 +70,11 @@ class ChainWitness:
     def _by_nonce(self, payment: Payment) -> Evidence:
         entry = self.node.nonce(payment.payer, payment.nonce)
         if entry.exists:
-            return _answered(lambda: self._found(payment, entry.ledger)) or Evidence(Standing.PAID)
+            return _answered(lambda: self._found(payment, entry.latest_ledger)) or Evidence(Standing.PAID)
         first, last = payment.signed_ledger, payment.expiration_ledger
-        if entry.proves_unused(first, last) or last < entry.ledger < first + LEAST_ENTRY_LEDGERS:
+        if entry.proves_unused(first, last) or last < entry.latest_ledger < first + LEAST_ENTRY_LEDGERS:
             return Evidence(Standing.UNPAID)
-        return self._found(payment, min(entry.ledger, last)) or OPEN
+        return self._found(payment, min(entry.latest_ledger, last)) or OPEN
 
     def _found(self, payment: Payment, last: int) -> Evidence | None:
         """Search the transaction by the events of its transfer."""

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from provider.jobs.model.job import INDEX_STEP, Status
 from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.reconcile.audit import CONTRADICTION, PATIENCE_MS, UNCONFIRMED
 from provider.jobs.store import keys

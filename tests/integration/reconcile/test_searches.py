@@ -91,7 +91,6 @@ def test_a_search_by_many_payers_asks_for_25_of_them_at_once(scene: Scene) -> No
     scene.state.close(WINDOW + VALID_LEDGERS)
     assert scene.reconcile().counts == {"unpaid": 26}
     assert scene.asked["getEvents"] == 2
-<<<<<<< HEAD
 
 
 def test_a_named_transaction_that_cannot_be_read_does_not_keep_the_history_from_deciding(
@@ -102,5 +101,3 @@ def test_a_named_transaction_that_cannot_be_read_does_not_keep_the_history_from_
     scene.state.close(WINDOW + VALID_LEDGERS)
     scene.faults.add("database_error", method="getTransaction")
     assert scene.decide(claim)[0] == "unpaid"
-=======
->>>>>>> 6755772 (Test what one job's search costs the others, and what the audit finds)
