@@ -20,7 +20,18 @@ from provider.localnet.stack.children import begin_child
 from tests.packaging.environments import Environment
 from tests.support.processes import wait_until
 
-PLATFORM = {"celery", "environs", "flask", "flower", "gevent", "gunicorn", "honcho", "kombu", "redis"}
+PLATFORM = {
+    "celery",
+    "environs",
+    "flask",
+    "flower",
+    "gevent",
+    "gunicorn",
+    "honcho",
+    "jsonschema_rs",
+    "kombu",
+    "redis",
+}
 IMPORTED = """
 import json, sys
 from provider.client import Buyer

@@ -85,7 +85,7 @@ def without(module: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     ("module", "arguments", "extras"),
     [
         ("honcho", ("dev", "--port-base", "0"), "platform,local"),
-        ("cryptography", ("chain",), "local"),
+        ("trustme", ("chain",), "local"),
         ("environs", ("services",), "platform"),
         ("gunicorn", ("web",), "platform"),
         ("flower", ("flower",), "platform"),
