@@ -162,12 +162,18 @@ class Stage(Parts):
             job = self.quiet(job_id)
             if job.is_final:
                 return job
+            wait_until(lambda: not self.is_held(job_id), 5)  # Of a busy worker, time would take its lease.
             pass_time(self.store.client, 26)
             self.in_a_process("sweep", self.sweep)
             self.in_a_process("reconcile", self.reconcile)
             if self.store.get(job_id).status == job.status == Status.PAYMENT_UNCERTAIN:
                 self.expire_payments()
         raise AssertionError(f"{job_id} was never decided: {self.store.get(job_id)}")
+
+    def is_held(self, job_id: str) -> bool:
+        """Say whether a worker has a job and is not late to renew its lease."""
+        job = self.store.get(job_id)
+        return job.status is Status.RUNNING and (job.lease_until_ms or 0) > self.store.now_ms(job.service)
 
     def expire_payments(self) -> None:
         """Close ledgers until no payment signed so far can land, and have everybody see them."""
