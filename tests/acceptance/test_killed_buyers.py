@@ -32,7 +32,7 @@ INPUTS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    with background_platform(tmp_path_factory.mktemp("platform"), ledger_seconds=0.5) as described:
+    with background_platform(tmp_path_factory.mktemp("platform"), "examples.services", 0.5) as described:
         yield described
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stellar_sdk import Keypair
 
+from provider.localnet.demo.background import background_platform
 from tests.interop.node import Node, install, node_or_skip
 from tests.support.localnet import LocalNet, running_localnet
 
@@ -16,6 +18,13 @@ OFFICIAL_FACILITATOR = Keypair.random()
 def npm() -> None:
     node_or_skip()
     install()
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Run the whole platform, with the services of the examples."""
+    with background_platform(tmp_path_factory.mktemp("platform"), "examples.services") as described:
+        yield described
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+NEWEST = HERE / "newest"
+"""The packages of today, beside those of a year ago: `@x402/core` has learnt spend controls in between."""
 SECONDS = 90
 
 
@@ -28,14 +30,14 @@ def node_or_skip() -> None:
     pytest.skip("node and npm are not installed")
 
 
-def install() -> None:
-    """Install the locked packages once, however many test runs want them now."""
-    with (HERE / ".install.lock").open("w") as lock:
+def install(folder: Path = HERE) -> None:
+    """Install the locked packages of a folder once, however many test runs want them now."""
+    with (folder / ".install.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = HERE / "node_modules" / ".installed-lock.json"
-        wanted = (HERE / "package-lock.json").read_text()
+        done = folder / "node_modules" / ".installed-lock.json"
+        wanted = (folder / "package-lock.json").read_text()
         if not done.exists() or done.read_text() != wanted:
-            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, timeout=600)
+            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder, check=True, timeout=600)
             done.write_text(wanted)
 
 

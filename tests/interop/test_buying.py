@@ -1,8 +1,7 @@
 """Clients that are not ours buy from the whole platform, in both charge policies."""
 
+import asyncio
 import json
-from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,13 @@ import pytest
 import requests
 from stellar_sdk import Keypair
 
-from provider.client import Buyer
+from provider.client import AsyncBuyer, Buyer, Delivery
 from provider.client.x402_scheme import register_exact_stellar_client
-from provider.localnet.demo.background import background_platform
 from tests.interop.node import Node
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ON_SUCCESS = ("qr-code", {"text": "interop"})
-
-
-@pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    with background_platform(tmp_path_factory.mktemp("platform")) as told:
-        yield told
 
 
 @pytest.fixture
@@ -78,32 +70,65 @@ def test_the_official_client_pays_upfront_once_and_follows_the_job(
     assert balance(platform) - before == int(last["body"]["payment"]["amount"])
 
 
-def test_the_python_client_pays_with_our_scheme(platform: dict[str, Any]) -> None:
-    x402 = pytest.importorskip("x402")
-    http = pytest.importorskip("x402.http.clients.requests")
-    before, (service, body) = balance(platform), ON_SUCCESS
-    client = register_exact_stellar_client(
-        x402.x402ClientSync(),
-        Keypair.from_secret(platform["buyer_secret"]),
-        rpc_url=platform["rpc_url"],
-        ledger_seconds=platform["ledger_seconds"],
-    )
-    with http.x402_requests(client) as session:
-        answer = session.post(url_of(platform, service), json=body, timeout=60)
-    assert (answer.status_code, answer.json()["status"]) == (200, "succeeded")
-    assert balance(platform) - before == int(answer.json()["payment"]["amount"])
+def call_with_requests(platform: dict[str, Any], url: str, body: Any) -> tuple[int, Any]:
+    x402, http = pytest.importorskip("x402"), pytest.importorskip("x402.http.clients.requests")
+    with http.x402_requests(registered(x402.x402ClientSync(), platform)) as session:
+        answer = session.post(url, json=body, timeout=60)
+    return answer.status_code, answer.json()
 
 
-def test_our_buyer_buys_in_both_policies(
-    platform: dict[str, Any], upfront: tuple[str, dict[str, Any]]
+def call_with_httpx(platform: dict[str, Any], url: str, body: Any) -> tuple[int, Any]:
+    x402, http = pytest.importorskip("x402"), pytest.importorskip("x402.http.clients.httpx")
+
+    async def call() -> tuple[int, Any]:
+        async with http.x402HttpxClient(registered(x402.x402Client(), platform), timeout=60) as session:
+            answer = await session.post(url, json=body)
+        return answer.status_code, answer.json()
+
+    return asyncio.run(call())
+
+
+def registered(client: Any, platform: dict[str, Any]) -> Any:
+    """Lend our scheme to a client of the package; it measures the ledgers itself."""
+    keypair = Keypair.from_secret(platform["buyer_secret"])
+    return register_exact_stellar_client(client, keypair, rpc_url=platform["rpc_url"])
+
+
+@pytest.mark.parametrize("call", [call_with_requests, call_with_httpx], ids=["requests", "httpx"])
+def test_the_python_clients_pay_with_our_scheme(
+    platform: dict[str, Any], upfront: tuple[str, dict[str, Any]], call: Any
 ) -> None:
-    buyer = Buyer(
-        Keypair.from_secret(platform["buyer_secret"]),
-        platform["rpc_url"],
-        ledger_seconds=platform["ledger_seconds"],
-        max_price=Decimal(1),
-    )
+    """Upfront they give the 202 to their caller, who looks the job up."""
+    for (service, body), expected in ((ON_SUCCESS, 200), (upfront, 202)):
+        before = balance(platform)
+        status, job = call(platform, url_of(platform, service), body)
+        assert status == expected
+        while job["status"] != "succeeded":
+            job_url = f"{platform['web_url']}/jobs/{job['id']}"
+            job = requests.get(job_url, headers={"Prefer": "wait=20"}, timeout=60).json()
+        assert balance(platform) - before == int(job["payment"]["amount"])
+
+
+def sync_buyer(platform: dict[str, Any], url: str, body: Any) -> Delivery:
+    return Buyer(Keypair.from_secret(platform["buyer_secret"]), platform["rpc_url"]).buy(url, body)
+
+
+def async_buyer(platform: dict[str, Any], url: str, body: Any) -> Delivery:
+    async def buy() -> Delivery:
+        keypair = Keypair.from_secret(platform["buyer_secret"])
+        async with AsyncBuyer(keypair, platform["rpc_url"]) as buyer:
+            return await buyer.buy(url, body)
+
+    return asyncio.run(buy())
+
+
+@pytest.mark.parametrize("buy", [sync_buyer, async_buyer])
+def test_our_buyers_buy_in_both_policies(
+    platform: dict[str, Any], upfront: tuple[str, dict[str, Any]], buy: Any
+) -> None:
     for service, body in (ON_SUCCESS, upfront):
-        purchase = buyer.buy(url_of(platform, service), body)
-        assert purchase.succeeded
-        assert purchase.transaction
+        before = balance(platform)
+        bought = buy(platform, url_of(platform, service), body)
+        assert bought.job["status"] == "succeeded"
+        assert bought.verified
+        assert balance(platform) - before == bought.payment.amount
