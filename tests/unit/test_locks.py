@@ -36,7 +36,7 @@ def needed(names: set[str], python: str) -> set[str]:
 @pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_lock_is_whole_for_every_python(lock: str, python: str) -> None:
-    """Red: the Python of Debian 12 needs async-timeout for redis, the later one that made the lock does not."""
+    """Red before: the Python of Debian 12 needs async-timeout for redis; the lock lacked it."""
     names = set(versions(lock))
     assert needed(names, python) - names == set()
 
