@@ -13,7 +13,7 @@ class ProviderError(Exception):
     status = 500
     code = "internal_error"
     for_operators = ""
-    """What an operator is told instead of the message, which is for callers."""
+    """What an operator reads instead of the message, which is for callers."""
 
     def __init__(self, detail: str | None = None, **fields: Any) -> None:
         self.detail = detail or (type(self).__doc__ or "").strip().splitlines()[0]
@@ -133,7 +133,7 @@ class CancelRefused(CallError):
 
 
 class JobFinished(CancelRefused):
-    """The job is finished already; GET /jobs/<id> tells how."""
+    """The job is finished already; GET /jobs/<id> shows how."""
 
     code = "job_finished"
 

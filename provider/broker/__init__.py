@@ -1,1 +1,1 @@
-"""Celery, for those who publish wake-ups and those who consume them."""
+"""Celery as a publisher: application, options, queues, wake-ups."""

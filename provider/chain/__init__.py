@@ -1,1 +1,1 @@
-"""What the Stellar network can tell: ledgers, transactions, events, nonces."""
+"""What a Stellar RPC can show: ledgers, transactions, events, nonces."""

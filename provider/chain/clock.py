@@ -57,7 +57,7 @@ class LedgerClock:
         self._asking = threading.Lock()
 
     def read(self) -> LedgerTime | None:
-        """Give the latest ledger, at most about a ledger old; None when nobody can tell."""
+        """Give the latest ledger, at most about a ledger old; None when it is unknown."""
         if self._rpc is None:
             return None
         if (cached := self._cache.get()) is not None:

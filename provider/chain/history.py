@@ -164,7 +164,7 @@ def next_cursor(page: Page, cursor: str | None) -> str:
 
 
 def _is_end(page: Page, last: int) -> bool:
-    """Tell whether a page ends the range: its cursor is the end of ledger `last`, not an event in it."""
+    """Return whether a page ends the range: its cursor is the end of ledger `last`, not an event in it."""
     try:
         position = int(page.cursor.partition("-")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a payment leaves on the chain, and how to tell it from one that looks the same (standard §10).
+"""What a payment leaves on the chain, and how it differs from one that looks the same (standard §10).
 
 A payment is a transfer that its payer authorised under a nonce. The host writes an entry for the nonce when,
 and only when, the authorised call ran in a successful transaction. Amount, payer and payee prove nothing,
@@ -22,7 +22,7 @@ _ARMS = ("address", "address_v2", "address_with_delegates")
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The transfer that a payment promised: who authorised it under which nonce, and what it moves."""
+    """The transfer that a payment promised: its payer and nonce, and what it moves."""
 
     asset: str
     payer: str
@@ -94,7 +94,7 @@ def event_amount(value: str) -> int | None:
 
 
 def use_of_nonce(found: Transaction, wanted: Transfer) -> Use:
-    """Tell what a transaction did with the nonce of a payment.
+    """Return what a transaction did with the nonce of a payment.
 
     An authorisation entry in an envelope is not yet a used one: the host leaves entries alone that no call
     asked for. It was used if the call of the transaction can have been authorised by nothing else, or if
@@ -145,7 +145,7 @@ def _use(transaction: xdr.Transaction, meta: str, wanted: Transfer) -> Use:
 
 
 def _is_under(entry: xdr.SorobanAuthorizationEntry, wanted: Transfer) -> bool:
-    """Tell whether an authorisation entry is by the payer under the nonce, in any arm that has one."""
+    """Return whether an authorisation entry is by the payer under the nonce, in any arm that has one."""
     signed = _signed(entry)
     if signed is None or signed.nonce.int64 != wanted.nonce:
         return False
@@ -164,7 +164,7 @@ def _signed(entry: xdr.SorobanAuthorizationEntry) -> xdr.SorobanAddressCredentia
 def _is_needed(
     entry: xdr.SorobanAuthorizationEntry, operation: xdr.InvokeHostFunctionOp, transaction: xdr.Transaction
 ) -> bool:
-    """Tell whether a successful call must have used this entry: nothing else can have authorised it."""
+    """Return whether a successful call must have used this entry: nothing else can have authorised it."""
     call, authorized = operation.host_function.invoke_contract, entry.root_invocation.function.contract_fn
     if call is None or authorized is None or call != authorized or not _asks_its_payer(call):
         return False
@@ -175,7 +175,7 @@ def _is_needed(
 
 
 def _asks_its_payer(call: xdr.InvokeContractArgs) -> bool:
-    """Tell whether the call is a transfer, which tokens run under the authorisation of its first argument."""
+    """Return whether the call is a transfer, which tokens run under the authority of its first argument."""
     return call.function_name.sc_symbol == b"transfer" and len(call.args) == 3 and bool(call.args[0].address)
 
 
@@ -199,7 +199,7 @@ def _is_transfer(call: xdr.InvokeContractArgs | None, wanted: Transfer) -> bool:
 
 
 def _creates(meta: str, wanted: Transfer) -> bool:
-    """Tell whether the meta lists the nonce entry among those that the operation created."""
+    """Return whether the meta lists the nonce entry among those that the operation created."""
     key = base64.b64decode(nonce_key(wanted.payer, wanted.nonce))
     return any(_key_of(entry) == key for entry in _created(xdr.TransactionMeta.from_xdr(meta)))
 

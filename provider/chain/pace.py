@@ -12,7 +12,7 @@ from provider.errors import RpcError, RpcUnreachable
 SAMPLE_LEDGERS = 20
 """As many as the reference client and facilitator look at."""
 LEAST_LEDGERS = 10
-"""Close times are whole seconds: fewer ledgers tell too little."""
+"""Close times are whole seconds: fewer ledgers show too little."""
 DEFAULT_SECONDS = 5.0
 
 

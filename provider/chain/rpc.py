@@ -82,7 +82,7 @@ class Page:
 
 
 Observer = Callable[[str, float], None]
-"""Told the method of each call and its seconds, for metrics."""
+"""Called with the method of each call and its seconds, for metrics."""
 
 
 class StellarRpc:

@@ -25,7 +25,7 @@ class Delivery:
     payment: Payment | None = None
     """None when the seller wanted no money."""
     receipt: Receipt | None = None
-    """None when nothing was paid, as far as the seller and the chain tell."""
+    """None when nothing was paid, as far as the seller and the chain show."""
     verified: bool = False
     """The chain shows the payment of the receipt."""
     notes: tuple[str, ...] = field(default=(), repr=False)

@@ -25,7 +25,7 @@ class Standing(StrEnum):
     PAID = "paid"
     """Its nonce is used up, which only this transfer can have done."""
     OPEN = "open"
-    """Not made so far, and usable until its expiration ledger; or the chain does not tell."""
+    """Not made so far, and usable until its expiration ledger; or the chain does not show it."""
     UNPAID = "unpaid"
     """Expired and never made."""
 

@@ -25,7 +25,7 @@ MOST_OFFERS = 64
 MOST_AMOUNT = 2**127 - 1
 """A transfer's amount is an i128."""
 MOST_SECONDS = 30 * 86_400
-"""Longest validity that is signed: whoever holds the payment may use it for so long."""
+"""Longest validity that is signed: any holder of the payment may use it for so long."""
 FLOWS = (None, "authorization", "upfront")
 """`extra.paymentFlow` that Stellar knows; the earlier in the list, the better for the buyer."""
 SHOWN_CHARS = 70

@@ -42,7 +42,7 @@ class CallEnd(StrEnum):
     OPEN = "open"
     """Time is up, and the job goes on."""
     SILENT = "silent"
-    """Time is up, without an answer that tells anything."""
+    """Time is up, without a usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Ending:
     job: Mapping[str, Any] | None = None
     settlement: SettlementResponse | None = None
     ambiguous: bool = False
-    """The payment was sent before, with an answer that was lost or told nothing."""
+    """The payment was sent before, with an answer that was lost or is unusable."""
 
 
 class Asking(StrEnum):

@@ -151,7 +151,7 @@ class Wallet:
     # Afterwards: nothing raises
 
     def proof(self, payment: Payment) -> dict[str, str]:
-        """Prove that the payer is the one who asks again (standard J3); only our kind of seller reads it."""
+        """Prove that the payer itself asks again (standard J3); only our kind of seller reads it."""
         sign = self.signer.sign
         if sign is None or not payment.service or payment.payer != self.signer.address:
             return {}

@@ -70,7 +70,7 @@ def answer_of(status: int, content: bytes) -> FacilitatorAnswer:
 
 
 def _failure(error: requests.RequestException) -> Failure:
-    """Tell what never left this machine from what may have arrived.
+    """Separate what never left this machine from what may have arrived.
 
     urllib3's `NewConnectionError` and `NameResolutionError` are `ConnectTimeoutError`s; all three are raised
     before a connection exists. A failed TLS handshake is none of them.

@@ -49,11 +49,11 @@ def schema_problems(schema: Any) -> list[str]:
 
 
 def _dialect_problems(schema: JsonSchema) -> list[str]:
-    told = (
+    found = (
         f"at {pointer(error.instance_path) or 'the top'}: {_dialect_message(error)}"
         for error in _meta().iter_errors(schema)
     )
-    return list(dict.fromkeys(told))[:_MAX_PROBLEMS]
+    return list(dict.fromkeys(found))[:_MAX_PROBLEMS]
 
 
 def _dialect_message(error: ValidationError) -> str:

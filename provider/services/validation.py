@@ -82,7 +82,7 @@ class Validation:
 
 
 def _is_small(value: Any) -> bool:
-    """Tell whether a value is small enough for all its errors to be listed."""
+    """Return whether a value is small enough for all its errors to be listed."""
     return sum(islice(_weights(value), SMALL // _VALUE + 1)) <= SMALL
 
 

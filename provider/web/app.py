@@ -26,7 +26,7 @@ def create_app(platform: Platform) -> Flask:
     app = Flask("provider.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = (
         MAX_BODY_BYTES + 1
-    )  # One more, so that what was cut there is told from what fits.
+    )  # One more, so that a body that was cut differs from one that fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     app.extensions[EXTENSION] = _parts(platform)

@@ -69,7 +69,7 @@ class Parts:
         return self.listings[name]
 
     def place(self, job: Job) -> Place | None:
-        """Tell where a queued job stands; None for one whose service is gone (Q7)."""
+        """Return where a queued job stands; None for one whose service is gone (Q7)."""
         listing = self.listings.get(job.service)
         if listing is None or job.status is not Status.QUEUED:
             return None

@@ -43,7 +43,7 @@ def create_app(platform: Platform | None = None) -> Celery:
 
 
 def _connect(signal: Any, receiver: Callable[..., None]) -> None:
-    """Connect a function for the life of the process; Celery keeps weak references unless it is told not to.
+    """Connect a function for the life of the process; Celery keeps weak references by default.
 
     An application made later takes the place of an earlier one.
     """

@@ -44,7 +44,7 @@ def job_from_flat(job_id: str, flat: list[str]) -> Job:
 
 
 def readable(records: Mapping[str, Mapping[str, str]]) -> list[Job]:
-    """Build those Jobs that can be built, by id, and tell loudly of the others; an empty record is none."""
+    """Build those Jobs that can be built, by id, and log the others as errors; an empty record is no job."""
     jobs = []
     for job_id, record in records.items():
         try:

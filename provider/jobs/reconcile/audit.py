@@ -76,7 +76,7 @@ def _agrees(job: Job, found: Decision) -> bool:
 
 
 def _contradicts(job: Job, found: Decision) -> bool:
-    """Tell whether the chain says the opposite of a record, and log it."""
+    """Return whether the chain says the opposite of a record, and log it."""
     if _agrees(job, found):
         return False
     if found.verdict is Verdict.UNDECIDED:

@@ -52,7 +52,7 @@ def decide(evidence: Evidence) -> Decision:
 
 
 def useful_steps(evidence: Evidence) -> set[Step]:
-    """Give the steps that can still tell something."""
+    """Return the steps that can still decide something."""
     if evidence.payment is not None or not _past(evidence):
         return set()
     span = searchable(evidence)

@@ -70,7 +70,7 @@ class Evidence:
 
 
 def is_legible(terms: Terms) -> bool:
-    """Tell whether terms name accounts that the chain can be asked about."""
+    """Return whether terms name accounts that the chain can be asked about."""
     payee = StrKey.is_valid_ed25519_public_key(terms.pay_to) or StrKey.is_valid_contract(terms.pay_to)
     payer = StrKey.is_valid_ed25519_public_key(terms.payer) or StrKey.is_valid_contract(terms.payer)
     return payee and payer and StrKey.is_valid_contract(terms.asset)

@@ -94,7 +94,7 @@ class Reconciler:
                 self._audit(quorum, report, max(AUDIT_AT_LEAST, limit - len(jobs)))
                 self._note(report, time.monotonic() - started)
         report.rpc_calls = quorum.calls
-        self._tell(report)
+        self._report(report)
         return report
 
     def _decide(self, quorum: Quorum, jobs: Sequence[Job]) -> list[Decision]:
@@ -122,7 +122,7 @@ class Reconciler:
             amounts |= counted(metrics.DECISIONS, verdict.value, by=count)
         self._figures.add(amounts, stamp=metrics.RECONCILED_AT)
 
-    def _tell(self, report: ReconcileReport) -> None:
+    def _report(self, report: ReconcileReport) -> None:
         reasons = Counter(d.reason for d in report.decisions if d.verdict is Verdict.UNDECIDED)
         log.info(
             RECONCILED,
@@ -135,7 +135,7 @@ class Reconciler:
 
 
 def _is_missed(job: Job, decision: Decision) -> bool:
-    """Tell whether a payment was made for an output that is missing."""
+    """Return whether a payment was made for an output that is missing."""
     return decision.verdict is Verdict.PAID and job.lacks_output
 
 

@@ -38,7 +38,7 @@ class Line:
 
 
 class Story:
-    """Four purchases by a stranger. `watch` is told how a running job goes on."""
+    """Four purchases by a stranger. `watch` is called with the states of a running job."""
 
     def __init__(self, stranger: Stranger, watch: Callable[[str], None]) -> None:
         self._stranger = stranger
@@ -90,7 +90,7 @@ class Story:
         yield Line("  GET /jobs/<id>, repeatedly", seen, result)
 
     def _follow(self, job_id: str) -> tuple[Json, str]:
-        """Look until the job is final; tell its statuses, and how far each look saw it."""
+        """Look until the job is final; return its statuses and its progress at each look."""
         looks: dict[str, list[str]] = {}
         job: Json = {"status": "unknown"}
         for job in self._stranger.follow(job_id):
@@ -163,12 +163,12 @@ def _price(asked: Answer) -> int:
 
 def _status(answer: Answer) -> str:
     state = answer.body.get("status") if "id" in answer.body else None
-    told = f" {state}" if isinstance(state, str) else ""
-    return f"{answer.status}{told}, {answer.seconds:.1f} s"
+    shown = f" {state}" if isinstance(state, str) else ""
+    return f"{answer.status}{shown}, {answer.seconds:.1f} s"
 
 
 def _progress(job: Json) -> list[str]:
-    """Tell how far a running job is, if it says so."""
+    """Describe the progress of a running job."""
     progress = job.get("progress") or {}
     known = job["status"] == "running" and progress.get("total")
     return [f"{progress['done']}/{progress['total']}"] if known else []

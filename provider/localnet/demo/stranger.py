@@ -1,4 +1,4 @@
-"""A buyer who knows nothing of this project: HTTP, a key with play money, and the public chain."""
+"""A buyer that uses nothing of this project: HTTP, a key with play money, and the public chain."""
 
 import time
 from collections.abc import Iterator

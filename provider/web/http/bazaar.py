@@ -66,5 +66,5 @@ def _without_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_consistent(extension: Mapping[str, Any]) -> bool:
-    """Tell whether `info` fits `schema`, as a facilitator will check."""
+    """Return whether `info` fits `schema`, as a facilitator will check."""
     return not CompiledSchema(dict(extension["schema"])).problems(extension["info"])

@@ -17,7 +17,7 @@ from provider.web.http.bazaar import discovery_extension, is_consistent
 
 UNPAID = "PAYMENT-SIGNATURE header is required"
 ROOM_FOR_REASON = "x" * 200
-"""A refused payment is told why in the same place, and the header must still fit."""
+"""The reason of a refused payment stands in the same place, and the header must still fit."""
 MAX_DESCRIBED_CHARS = 7 * 1024
 """Descriptions stop here: some proxies give all headers of an answer 8 KB together."""
 

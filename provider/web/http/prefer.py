@@ -20,7 +20,7 @@ class Preference:
         return self.wait_seconds is not None or self.respond_async
 
     def hold_seconds(self, *, default: float, limit: float) -> float:
-        """Tell how long to hold the answer. `respond-async` with a wait means: only after that wait."""
+        """Return how long to hold the answer. `respond-async` with a wait means: only after that wait."""
         if self.wait_seconds is not None:
             return min(self.wait_seconds, limit)
         return 0 if self.respond_async else min(default, limit)

@@ -63,6 +63,6 @@ def http_error(error: HTTPException) -> Response:
 
 
 def unexpected_error(error: Exception) -> Response:
-    """Log what nobody foresaw and say nothing about it (E2)."""
+    """Log an unexpected error and answer without its text (E2)."""
     logger.error(FAULT, exc_info=error)
     return problem(500, ProviderError.code, UNEXPECTED)

@@ -36,20 +36,20 @@ def page(job_id: str) -> Response:
 
 
 def wants_page() -> bool:
-    """Tell whether a browser asks; programs that take anything get JSON."""
+    """Return whether a browser asks; programs that take anything get JSON."""
     kinds = ["application/json", "text/html"]
     return request.method in ("GET", "HEAD") and request.accept_mimetypes.best_match(kinds) == "text/html"
 
 
 @blueprint.errorhandler(JobNotFound)
 def no_job(error: JobNotFound) -> Response:
-    """Tell people in words, programs by a problem."""
+    """Answer browsers with a page, programs with a problem."""
     return missing_page(error.detail) if wants_page() else own_error(error)
 
 
 @blueprint.after_request
 def vary(response: Response) -> Response:
-    """Tell caches that an address has two forms."""
+    """Mark an answer for caches: its address has two forms."""
     response.headers["Vary"] = "Accept"
     return response
 
@@ -64,7 +64,7 @@ def cancel(job_id: str) -> Response:
 
 @blueprint.get("/jobs/<job_id>/events")
 def events(job_id: str) -> Response:
-    """Stream what happens to the job, until it is final; 204 tells a client that saw the end to stay away."""
+    """Stream the changes of a job until it is final; 204 stops a client that saw the end from returning."""
     job = parts().views.get(job_id).job
     if job.is_final and last_event_id() == event_id(job, None):
         return Response(status=HTTPStatus.NO_CONTENT, headers={"Cache-Control": "no-store"})

@@ -34,7 +34,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
-"""The address of a job is the key to it, so it is told to nobody."""
+"""The address of a job is the key to it, so it appears in no log and no referrer."""
 
 HEADLINES = {
     Status.PENDING: ("Payment being settled", "The work begins as soon as the payment is certain."),
@@ -70,7 +70,7 @@ def job_page(job: Job, place: Place | None, service: Service | None, settings: S
 
 
 def missing_page(detail: str) -> Response:
-    """Tell people that there is no such job."""
+    """Answer browsers that there is no such job."""
     response = _page("no_job.html", detail=detail)
     response.status_code = 404
     return response
@@ -86,7 +86,7 @@ def _page(template: str, **values: Any) -> Response:
 
 
 def _percent(job: Job) -> int | None:
-    """Tell how far the work is, if its handler does."""
+    """Describe the progress, if the handler reported any."""
     done, total = (job.progress.get(name) for name in ("done", "total"))
     if job.is_final or not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
         return None

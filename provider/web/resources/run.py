@@ -25,7 +25,7 @@ def run(name: str) -> Response:
 
 
 def unpaid(listing: Listing) -> Response:
-    """Answer 402 whatever the body, unless the lane is full: nobody should sign for no place (H1)."""
+    """Answer 402 whatever the body; a full lane answers instead that there is no place to pay for (H1)."""
     parts().desk.admits(listing.service)
     return listing.challenges[request.method].answer()
 

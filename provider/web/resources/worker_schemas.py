@@ -171,7 +171,7 @@ def dump_assignment(given: Assignment) -> dict[str, Any]:
     """Describe a job to the worker that holds it now."""
     held, job = given.hold, given.lease.job
     answer = held.as_it_is()
-    told = {
+    assigned = {
         "id": job.id,
         "service": job.service,
         "input": json.loads(job.input),
@@ -184,7 +184,7 @@ def dump_assignment(given: Assignment) -> dict[str, Any]:
         "completed_units": sorted(given.completed_units),
         "cursors": dict(given.cursors),
     }
-    return cast("dict[str, Any]", AssignmentSchema().dump(told))
+    return cast("dict[str, Any]", AssignmentSchema().dump(assigned))
 
 
 def dump_answer(answer: LeaseAnswer) -> dict[str, Any]:
