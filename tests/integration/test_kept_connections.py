@@ -60,7 +60,6 @@ def test_an_answer_that_comes_after_its_time_is_no_answer_to_the_next_call(payme
         client = FacilitatorClient(server.url, verify_timeout_seconds=0.3)
         with pytest.raises(errors.FacilitatorUnreachable):
             client.verify(payment, OFFER)
-        time.sleep(0.4)
         assert not client.verify(payment, OFFER).valid
 
 

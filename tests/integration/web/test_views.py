@@ -2,6 +2,7 @@
 
 import gc
 import json
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,15 @@ def test_fifty_streams_of_a_job_share_its_output(shop: Shop, views: JobViews) ->
     shop.worker.finish(job_id)
     first = views.get(job_id)
     assert json.loads(first.text)["output"] == {"said": "hi"}
+    before = outputs_read(shop)
     found = race(50, lambda _: views.get(job_id))
     assert all(view is first for view in found)
+    assert outputs_read(shop) == before
+
+
+def outputs_read(shop: Shop) -> int:
+    stats: Any = shop.store.client.info("commandstats")
+    return int(stats["cmdstat_hgetall"]["calls"])
 
 
 def test_many_looks_at_once_take_few_trips(shop: Shop, views: JobViews) -> None:
