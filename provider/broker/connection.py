@@ -29,7 +29,7 @@ class AMQP(amqp.AMQP):  # type: ignore[misc]
     Connection = Connection
 
 
-class Dispatcher(EventDispatcher):  # type: ignore[misc]
+class MainThreadDispatcher(EventDispatcher):  # type: ignore[misc]
     """Sends the events of tasks from the main thread alone, however many there are.
 
     By Celery's own limit the thread that adds the 24th sends them all. Over AMQP it would wait for the
@@ -43,4 +43,4 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 class Events(events.Events):  # type: ignore[misc]
     """Makes this dispatcher."""
 
-    dispatcher_cls = Dispatcher
+    dispatcher_cls = MainThreadDispatcher

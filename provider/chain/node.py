@@ -4,9 +4,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from stellar_sdk import Keypair, xdr
+from stellar_sdk import xdr
 
 from provider.chain.nonces import NonceReading, read_nonce
+from provider.chain.payee import account_key
 from provider.chain.rpc import StellarRpc
 from provider.errors import RpcError, RpcUnreachable
 
@@ -80,7 +81,7 @@ class Node:
 
     def sequences(self, addresses: list[str]) -> dict[str, int]:
         """The sequence numbers of those accounts that exist."""
-        by_key = {_account_key(address).to_xdr(): address for address in addresses}
+        by_key = {account_key(address): address for address in addresses}
         found = {}
         for entry in self._call("getLedgerEntries", {"keys": list(by_key)}).get("entries") or ():
             account = xdr.LedgerEntryData.from_xdr(entry["xdr"]).account
@@ -105,11 +106,6 @@ class Node:
 
     def _call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self._rpc.call(method, params)
-
-
-def _account_key(address: str) -> xdr.LedgerKey:
-    account = xdr.LedgerKeyAccount(Keypair.from_public_key(address).xdr_account_id())
-    return xdr.LedgerKey(xdr.LedgerEntryType.ACCOUNT, account=account)
 
 
 def _result_code(result: Any) -> str | None:

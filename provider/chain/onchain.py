@@ -82,11 +82,16 @@ def look_of(event: Event) -> Look:
 
 
 def event_amount(value: str) -> int | None:
-    """Read the amount of a transfer event: an i128, or a map with one beside a muxed id (CAP-67)."""
+    """Read the amount of a transfer event (base64 XDR)."""
     try:
         data = xdr.SCVal.from_xdr(value)
     except Exception:  # The generated decoders raise whatever a broken length or union leads to.
         return None
+    return amount_of(data)
+
+
+def amount_of(data: xdr.SCVal) -> int | None:
+    """Read an amount: an i128, or a map with one beside a muxed id (CAP-67)."""
     if data.map is not None:
         pairs = {item.key.sym.sc_symbol: item.val for item in data.map.sc_map if item.key.sym is not None}
         data = pairs.get(b"amount", data)

@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from stellar_sdk import StrKey, xdr
 
+from provider.chain.onchain import amount_of
 from provider.errors import PaymentRejected
 from provider.payments import reasons
 from provider.payments.models import CheckedPayment
@@ -58,16 +59,8 @@ def _check_terms(body: xdr.ContractEventV0, payment: CheckedPayment) -> None:
         _refuse("event_wrong_from", "The transfer of the simulation is not from the payer.")
     if recipient != payment.pay_to:
         _refuse("event_wrong_to", "The transfer of the simulation does not go to payTo.")
-    if _amount(body.data) != payment.amount:
+    if amount_of(body.data) != payment.amount:
         _refuse("event_wrong_amount", "The transfer of the simulation has another amount.")
-
-
-def _amount(data: xdr.SCVal) -> int | None:
-    """An i128, or `{amount, to_muxed_id}` where the recipient has an id (CAP-67)."""
-    for item in data.map.sc_map if data.map else ():
-        if item.key.sym is not None and item.key.sym.sc_symbol == b"amount":
-            return envelope.i128_argument(item.val)
-    return envelope.i128_argument(data)
 
 
 def _body(event: xdr.ContractEvent) -> xdr.ContractEventV0:

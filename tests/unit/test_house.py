@@ -31,7 +31,7 @@ TWO_MEANINGS = {
     "Meta": "marshmallow's name for the options of a schema",
     "Decision": "the reconciler's and the facilitator's",
     "Entry": "the RPC client's and the chain double's",
-    "Finding": "the doctor's and the chain's",
+    "Evidence": "what one RPC shows to the reconciler, and what the chain shows to a buyer",
     "Platform": "the composition root, and what `provider dev` runs",
     "RpcError": "raised by the RPC client, answered by the chain double",
     "Settler": "the provider's and the facilitator's",

@@ -1,6 +1,7 @@
 """What is known about one job's payment, without any I/O (standard §10)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -81,7 +82,7 @@ def transfer_of(terms: Terms) -> Transfer:
     return Transfer(terms.asset, terms.payer, terms.pay_to, terms.amount, terms.nonce)
 
 
-def first_ledger_of(job: Job, health: Health | None, ledger_seconds: float) -> int | None:
+def first_ledger_of(job: Job, read_health: Callable[[], Health | None], ledger_seconds: float) -> int | None:
     """Give the earliest ledger that a payment can have landed in; None if it cannot be worked out.
 
     That is the one at its claim. Where the ledger clock had no answer then, it is worked out backwards from
@@ -89,6 +90,7 @@ def first_ledger_of(job: Job, health: Health | None, ledger_seconds: float) -> i
     """
     if job.terms.claim_ledger is not None:
         return job.terms.claim_ledger
+    health = read_health()
     if health is None or health.latest_close_time is None:
         return None
     age_seconds = health.latest_close_time - job.created_at_ms / 1000

@@ -95,10 +95,8 @@ class Inquiry:
         return Evidence(job.id, first, until, reading, hint_of(job))
 
     def _first_ledger(self, job: Job) -> int | None:
-        if job.terms.claim_ledger is not None:
-            return job.terms.claim_ledger
         try:
-            return first_ledger_of(job, self.witness.health(), self._ledger_seconds)
+            return first_ledger_of(job, self.witness.health, self._ledger_seconds)
         except RpcError:
             return None
 

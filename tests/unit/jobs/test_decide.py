@@ -155,7 +155,7 @@ def first_ledger(age_seconds: float, claim_ledger: int | None = None, **health: 
     terms = SimpleNamespace(claim_ledger=claim_ledger)
     job = SimpleNamespace(terms=terms, created_at_ms=(NOW - age_seconds) * 1000)
     known = Health(**{"latest_ledger": 10_000, "oldest_ledger": 1, "latest_close_time": NOW, **health})
-    return first_ledger_of(cast(Job, job), known, 5.0)
+    return first_ledger_of(cast(Job, job), lambda: known, 5.0)
 
 
 def test_the_claim_ledger_is_the_first() -> None:
