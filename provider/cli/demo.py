@@ -23,9 +23,9 @@ INTERRUPTED = 130
 """The exit status that shells give to what Ctrl-C ended."""
 WHERE_NEXT = """\
 [bold]Where to look next[/bold]
-  provider init shop     writes a project of your own; `cd shop`, then
-  provider dev           sells it on this machine until Ctrl-C; open http://127.0.0.1:8000
   docs/tutorial.md       from here to your own paid service, step by step
+  provider init shop     writes a project of your own (in a checkout: .venv/bin/provider)
+  provider dev           sells it on this machine until Ctrl-C; open http://127.0.0.1:8000
   docs/architecture.md   why a payment is never lost and never charged twice
 """
 

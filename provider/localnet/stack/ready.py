@@ -4,10 +4,14 @@ import contextlib
 import re
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import requests
 
+from provider.errors import StoreUnavailable
 from provider.jobs.store.client import REDIS_ERRORS, connect
+from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.rounds import Rounds
 from provider.localnet.stack.plan import Plan
 
 ASK_SECONDS = 2.0
@@ -23,6 +27,7 @@ def checks(plan: Plan) -> dict[str, Check]:
     http = requests.Session()
     http.trust_env = False  # A proxy of this machine has no business with its loopback.
     store = connect(plan.redis_url, timeout_seconds=ASK_SECONDS)
+    rounds, started = Rounds(JobStore(store)), datetime.now(UTC)
 
     def answers(url: str) -> bool:
         return http.get(url, timeout=ASK_SECONDS).ok
@@ -34,13 +39,18 @@ def checks(plan: Plan) -> dict[str, Check]:
         call = {"jsonrpc": "2.0", "id": 1, "method": "getHealth"}
         return "result" in http.post(plan.rpc_url, json=call, timeout=ASK_SECONDS).json()
 
+    def beat_sends() -> bool:
+        """Look for a round that began now: kept data holds those of the last run."""
+        began = rounds.last("sweep").began
+        return began is not None and began >= started
+
     return {
         "redis": lambda: bool(store.ping()),
         "chain": chain_is_healthy,
         "facilitator": lambda: answers(plan.facilitator_url + "/supported"),
         "web": lambda: answers(plan.web_url + "/readyz"),
         "workers": lambda: online_workers(metrics()) >= WORKERS,
-        "beat": lambda: bool(store.exists("beat::lock")),
+        "beat": beat_sends,
         "flower": lambda: answers(plan.flower_url + "/healthcheck"),
     }
 
@@ -60,6 +70,6 @@ def wait_until_ready(pending: dict[str, Check], seconds: float, stop: Callable[[
 
 
 def _passes(check: Check) -> bool:
-    with contextlib.suppress(requests.RequestException, *REDIS_ERRORS, ValueError):
+    with contextlib.suppress(requests.RequestException, StoreUnavailable, *REDIS_ERRORS, ValueError):
         return check()
     return False
