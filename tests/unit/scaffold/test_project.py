@@ -102,3 +102,9 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["init", str(tmp_path / "file" / "shop")])
     assert done.exit_code == 1
     assert done.output.startswith("Error: ")
+
+
+def test_the_tutorial_shows_the_service_that_is_written(shop: Path) -> None:
+    """Letter by letter."""
+    shown = (ROOT / "docs" / "tutorial.md").read_text().partition("```python\n")[2].partition("```")[0]
+    assert shown == (shop / "services.py").read_text()
