@@ -95,8 +95,8 @@ def test_the_bare_package_has_the_commands_of_a_buyer(buyer: Environment, tmp_pa
     """The others say in the list, and when they are called, how to install what they need."""
     listed = buyer.run(tmp_path, "provider", "--help")
     assert (listed.returncode, listed.stderr) == (0, "")
-    told = dict(re.findall(r"^  ([a-z-]+) +(\w+)", listed.stdout.partition("Commands:")[2], re.M))
-    usable = {command for command, word in told.items() if word != "Needs"}
+    listed_as = dict(re.findall(r"^  ([a-z-]+) +(\w+)", listed.stdout.partition("Commands:")[2], re.M))
+    usable = {command for command, word in listed_as.items() if word != "Needs"}
     assert {"pay", "inspect-payment", "remote-worker", "init"} <= usable
     refused = buyer.run(tmp_path, "provider", "dev")
     assert refused.returncode == 1

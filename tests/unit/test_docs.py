@@ -24,7 +24,7 @@ EVENT_MODULES = (
     "provider/workers",
     "provider/broker",
 )
-NOT_EVENTS = {"services", "provider", "maintenance"}
+NOT_EVENTS = {"services", "provider", "maintenance", "provider_round"}
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 OTHER_VARIABLES = {

@@ -21,7 +21,7 @@ def versions(lock: str) -> dict[str, str]:
 
 def needed(names: set[str], python: str) -> set[str]:
     """Collect what these packages require under another Python; extras are left to the lock itself."""
-    told = {"python_full_version": python, "python_version": python.rpartition(".")[0], "extra": ""}
+    markers = {"python_full_version": python, "python_version": python.rpartition(".")[0], "extra": ""}
     requirements = [
         Requirement(text)
         for one in distributions()
@@ -29,7 +29,9 @@ def needed(names: set[str], python: str) -> set[str]:
         for text in one.requires or ()
     ]
     return {
-        canonicalize_name(one.name) for one in requirements if one.marker is None or one.marker.evaluate(told)
+        canonicalize_name(one.name)
+        for one in requirements
+        if one.marker is None or one.marker.evaluate(markers)
     }
 
 

@@ -96,7 +96,7 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
     assert "is not an empty directory" in done.output
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_an_error_in_a_sentence(tmp_path: Path) -> None:
     """Red while it was a traceback."""
     (tmp_path / "file").touch()
     done = CliRunner().invoke(main, ["init", str(tmp_path / "file" / "shop")])
