@@ -51,8 +51,8 @@ class Found:
 class Node:
     """Raises RpcUnreachable when no usable answer came, RpcError when the node refused the question."""
 
-    def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
-        self._rpc = StellarRpc(url, timeout_seconds=timeout_seconds)
+    def __init__(self, rpc: StellarRpc | str, *, timeout_seconds: float = 10.0) -> None:
+        self._rpc = StellarRpc(rpc, timeout_seconds=timeout_seconds) if isinstance(rpc, str) else rpc
 
     def passphrase(self) -> str:
         return str(self._call("getNetwork").get("passphrase"))

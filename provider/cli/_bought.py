@@ -14,6 +14,7 @@ from rich.syntax import Syntax
 from provider.client import BuyerError, Delivery, NothingPaid, Paid
 from provider.client.entry import dump_reply
 from provider.client.exchange import HttpReply
+from provider.client.reading import printable
 from provider.payments.models import Receipt
 
 DELIVERED, NOTHING_PAID, UNDECIDED, PAID = 0, 1, 3, 4
@@ -94,7 +95,7 @@ def _progress(job: Mapping[str, Any]) -> str:
         total = progress.get("total")
         parts.append(f"{progress.get('done')}/{total}" if total else f"{progress.get('done')}")
         parts.append(str(progress.get("message") or ""))
-    return "  ".join(part for part in parts if part)
+    return printable("  ".join(part for part in parts if part), SHOWN_CHARS)
 
 
 def _show_delivery(bought: Delivery) -> None:
@@ -127,7 +128,7 @@ def _show_reply(reply: HttpReply | None) -> None:
         return
     text = reply.content[: SHOWN_CHARS + 1].decode("utf-8", "replace")
     _say(f"The answer, as far as it came ({len(reply.content)} bytes, all of them in the journal):")
-    _say(text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "…")
+    _say(printable(text, SHOWN_CHARS))
 
 
 def _receipt(receipt: Receipt | None, verified: bool) -> str:

@@ -12,8 +12,9 @@ from stellar_sdk import Keypair
 from stellar_sdk.exceptions import Ed25519SecretSeedInvalidError
 
 from provider.cli import _bought
-from provider.client import Buyer, BuyerError, Delivery, Limits, Payment, Quote
+from provider.client import Buyer, BuyerError, Delivery, Limits, Payment, Quote, Undecided
 from provider.client.limits import origin_of
+from provider.client.reading import printable
 
 DEV_JSON = Path(".provider/dev.json")
 JOURNAL = "payments.jsonl"
@@ -126,6 +127,8 @@ def _run(call: Callable[..., Delivery], what: Any, wait: float, **options: Any) 
         return call(what, wait=wait, on_progress=waiting, **options)
     except BuyerError as error:
         return error
+    except KeyboardInterrupt:
+        return Undecided("Interrupted. What was signed is in the journal, if anything was: see --resume.")
     finally:
         waiting.stop()
 
@@ -138,7 +141,7 @@ def _open(buyer: Buyer, target: str | None) -> Iterator[Payment]:
 
 
 def _approve(quote: Quote) -> bool:
-    about = f" ({quote.description})" if quote.description else ""
+    about = f" ({printable(quote.description, 200)})" if quote.description else ""
     return click.confirm(f"Pay {quote.price} USDC to {quote.offer.pay_to} for {quote.url}{about}?", err=True)
 
 

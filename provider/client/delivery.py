@@ -66,4 +66,4 @@ def receipt_line(
         "payment": payment.as_json(),
         "answer": dump_reply(reply) if reply else None,
     }
-    return json.dumps(known, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(known).encode() + b"\n"

@@ -46,6 +46,14 @@ def entry_of(fact: Mapping[str, Any], known: JournalEntry | None) -> JournalEntr
     return replace(known, **changes)
 
 
+def without_content(fact: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out of a line what limits do not need: the call, its payment and its answer."""
+    found = {name: value for name, value in fact.items() if name not in ("reply", "kind")}
+    if "payment" in found:
+        found["payment"] = {**found["payment"], "input": None, "header": ""}
+    return found
+
+
 def dump_reply(reply: HttpReply) -> dict[str, Any]:
     """Spell an answer as JSON: text as it is, anything else as base64."""
     headers = {name: reply.headers[name] for name in KEPT_HEADERS if name in reply.headers}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from requests.utils import get_environ_proxies
 from stellar_sdk import scval
 
 from provider.chain.node import Node
@@ -17,6 +18,7 @@ LEAST_ENTRY_LEDGERS = 16
 """Ledgers that a nonce entry lives at least, its own included, whatever the network's setting: the floor of
 stellar-core. So long after the signature its absence proves that the payment was not made."""
 EVENTS_PAGE = 100
+RPC_SECONDS = 10.0
 
 
 class Standing(StrEnum):
@@ -45,11 +47,20 @@ OPEN = Evidence(Standing.OPEN)
 NOT_ASKED = Evidence(Standing.OPEN, asked=False)
 
 
+class BuyersRpc(StellarRpc):
+    """An RPC that is reached as sellers are: through the proxy of the environment, if there is one."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, timeout_seconds=RPC_SECONDS)
+        self._session.proxies.update(get_environ_proxies(url))
+
+
 class ChainWitness:
     """Asks one RPC; raises nothing."""
 
     def __init__(self, rpc_url: str) -> None:
-        self.rpc, self.node = StellarRpc(rpc_url), Node(rpc_url)
+        self.rpc = BuyersRpc(rpc_url)
+        self.node = Node(self.rpc)
 
     def look(self, payment: Payment, transaction: str = "") -> Evidence:
         """Find out where a payment stands; `transaction` is the hash that the seller named, if any."""

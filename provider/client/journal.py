@@ -5,15 +5,18 @@ that is needed to ask again with the same payment. Processes may share it: a loc
 writes, and their limits, apart.
 """
 
-import json
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from provider.client.entry import JournalEntry, entry_of
+from provider.client.durable import append, facts_in, facts_of, open_private, replace_file, spell
+from provider.client.entry import JournalEntry, entry_of, without_content
 from provider.client.payment import Payment
 
 try:
@@ -22,8 +25,6 @@ except ImportError:  # Not on Windows: there a journal is for one process.
     fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
-OWNER_ONLY = 0o600
-"""A payment is the key to what it bought."""
 
 
 class Journal:
@@ -33,7 +34,7 @@ class Journal:
         self.path = Path(path) if path is not None else None
         self._entries: dict[str, JournalEntry] = {}
         self._lock = threading.RLock()
-        self._read_to = 0
+        self._read_to = self._inode = 0
 
     def reserve(self, payment: Payment, check: Callable[[list[Payment]], None]) -> None:
         """Write a payment down, unless `check` raises on being shown all that count against limits.
@@ -64,9 +65,32 @@ class Journal:
         return [entry.payment for entry in self.entries() if not entry.finished]
 
     def find(self, payment_id: str) -> JournalEntry | None:
-        """Return one payment."""
+        """Return one payment, with the answer that came for it: finished ones are read from the file."""
         with self._exclusive():
-            return self._entries.get(payment_id)
+            entry = self._entries.get(payment_id)
+            if entry is None or not entry.finished or self.path is None:
+                return entry
+            found: JournalEntry | None = None
+            for fact in facts_in(self.path):
+                found = entry_of(fact, found) if fact["id"] == payment_id else found
+            return found
+
+    def compact(self, *, keep_seconds: float = 86_400.0, now: float | None = None) -> None:
+        """Rewrite the file without the inputs and answers of payments that were finished longer ago.
+
+        They count against limits as before. Raises OSError, with the file as it was.
+        """
+        with self._exclusive():
+            if self.path is None or not self.path.exists():
+                return
+            before = (time.time() if now is None else now) - keep_seconds
+            replace_file(self.path, (self._compacted(fact, before) for fact in facts_in(self.path)))
+            self._catch_up(self.path)
+
+    def _compacted(self, fact: dict[str, Any], before: float) -> dict[str, Any]:
+        entry = self._entries[fact["id"]]
+        is_old = entry.finished and entry.payment.signed_at < before
+        return without_content(fact) if is_old else fact
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -75,7 +99,7 @@ class Journal:
             if self.path is None:
                 yield
                 return
-            with open(f"{self.path}.lock", "ab", opener=_private) as lock:
+            with open(f"{self.path}.lock", "ab", opener=open_private) as lock:
                 if fcntl is not None:
                     fcntl.flock(lock, fcntl.LOCK_EX)
                 self._catch_up(self.path)
@@ -84,60 +108,30 @@ class Journal:
     def _catch_up(self, path: Path) -> None:
         """Read the lines that were added since the last time."""
         try:
-            with path.open("rb") as file:
-                file.seek(self._read_to)
-                new = file.read()
+            file = path.open("rb")
         except FileNotFoundError:
             return
-        whole, _, torn = new.rpartition(b"\n")
-        for line in whole.split(b"\n"):
-            self._take(line)
-        self._read_to += len(new) - len(torn)
+        with file:
+            if (inode := os.fstat(file.fileno()).st_ino) != self._inode:  # A new file, or a compacted one.
+                self._entries, self._read_to, self._inode = {}, 0, inode
+            file.seek(self._read_to)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._take(line)
+                self._read_to += len(line)
 
     def _take(self, line: bytes) -> None:
-        """Take a line in; one that a crash or a full disk cut short is no line."""
-        try:
-            fact = json.loads(line)
-            entry = entry_of(fact, self._entries.get(fact["id"]))
-        except (ValueError, LookupError, TypeError):
-            return
-        self._entries[entry.payment.id] = entry
+        """Take a line in. The answer of a finished payment stays on the disk."""
+        for fact in facts_of(line):
+            with contextlib.suppress(LookupError, TypeError, ValueError):
+                entry = entry_of(fact, self._entries.get(fact["id"]))
+                self._entries[entry.payment.id] = replace(entry, reply=None) if entry.finished else entry
 
     def _append(self, fact: dict[str, Any]) -> None:
-        line = json.dumps({"v": VERSION, **fact}, ensure_ascii=False).encode() + b"\n"
+        line = spell({"v": VERSION, **fact})
         if self.path is None:
             self._take(line)
             return
         append(self.path, line, whole_to=self._read_to)
         self._catch_up(self.path)
-
-
-def append(path: Path | None, line: bytes, *, whole_to: int | None = None) -> None:
-    """Add a line to a file and sync it to the disk.
-
-    What is in the file behind `whole_to` is the rest of a line that was cut short; it is ended first.
-    """
-    if path is None:
-        return
-    is_new = not path.exists()
-    with open(path, "ab", opener=_private) as file:
-        torn = whole_to is not None and file.tell() > whole_to
-        file.write(b"\n" + line if torn else line)
-        file.flush()
-        os.fsync(file.fileno())
-    if is_new:
-        _sync_directory(path.absolute().parent)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, OWNER_ONLY)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the name of a new file durable, where directories can be synced."""
-    if os.name == "posix":
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

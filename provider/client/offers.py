@@ -11,6 +11,7 @@ from typing import Any
 
 from provider import strict_json
 from provider.client.errors import CallRefused, NoAcceptableOffer
+from provider.client.reading import printable
 from provider.errors import CallError
 from provider.networks import PASSPHRASES, USDC, is_account, is_contract, token_units
 from provider.payments.headers import decode_object
@@ -147,6 +148,4 @@ def _about_terms(terms: PaymentRequirements, policy: Policy) -> Iterator[str]:
 
 def _clip(value: object, most: int = SHOWN_CHARS) -> str:
     """Show a value of the seller's, which may be anything, in a sentence."""
-    text = value if isinstance(value, str) else repr(value)
-    text = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return printable(value if isinstance(value, str) else repr(value), most)

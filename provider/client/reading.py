@@ -129,7 +129,13 @@ def problem_text(reply: HttpReply) -> str:
         if isinstance(field, dict):
             texts.append(f"{field.get('field') or 'it'} {field.get('message')}")
     gist = "; ".join(texts) or moved(reply) or "no reason is given"
-    return f"{reply.status}: {gist[:MOST_TEXT]}"
+    return f"{reply.status}: {printable(gist, MOST_TEXT)}"
+
+
+def printable(text: str, most: int) -> str:
+    """Cut a seller's text, which may be anything, and take out what a terminal would obey."""
+    shown = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
+    return shown if len(text) <= most else shown[: most - 1] + "…"
 
 
 def moved(reply: HttpReply) -> str:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from provider.chain.pace import read_pace
+from provider.client.durable import append
 from provider.client.entry import dump_reply
 from provider.client.errors import CannotSign, LimitReached, NoAcceptableOffer
 from provider.client.evidence import ChainWitness, Evidence, Standing
 from provider.client.exchange import HttpReply
-from provider.client.journal import Journal, append
+from provider.client.journal import Journal
 from provider.client.limits import Limits, Quote
 from provider.client.offers import Offer, Policy, choose, read_challenge
 from provider.client.payload import payload_of

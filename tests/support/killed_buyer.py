@@ -63,9 +63,10 @@ def finish(buyer: Buyer, order: dict[str, Any]) -> Any:
         return next(buyer.resume(payment).output for payment in open_payments)
     if not entries:
         return buyer.buy(order["url"], order["input"]).output
-    reply = entries[0].reply
-    assert reply is not None
-    return output_of(reply)["output"]
+    finished = buyer.journal.find(entries[0].payment.id)
+    assert finished is not None
+    assert finished.reply is not None
+    return output_of(finished.reply)["output"]
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,20 @@ from provider.client.evidence import Standing
 from provider.client.exchange import HttpReply
 from tests.unit.client.conftest import payments
 
+RESERVE = """if True:
+    import json, sys
+    from provider.client import Journal, Payment
+    from provider.client.errors import LimitReached
+
+    def check(counted):
+        if counted:
+            raise LimitReached
+
+    try:
+        Journal(sys.argv[1]).reserve(Payment.from_json(json.load(sys.stdin)), check)
+    except LimitReached:
+        sys.exit(3)
+"""
 REPLY = HttpReply(200, {"content-type": "image/png", "x-other": "1"}, b"\x89PNG\xff")
 
 
@@ -81,19 +96,11 @@ def test_a_line_that_a_crash_cut_short_harms_no_other(path: Path, cut: int) -> N
 
 
 def test_a_limit_holds_over_processes(path: Path) -> None:
-    """Twenty processes find one place: a lock keeps the look and the write together."""
-    program = f"""
-import json, sys
-def check(counted):
-    if counted: raise LimitReached
-try:
-    Journal({str(path)!r}).reserve(Payment.from_json(json.load(sys.stdin)), check)
-except LimitReached:
-    sys.exit(3)
-"""
+    """Six processes find one place: a lock keeps the look and the write together."""
     running = []
     for one in payments(6):
-        process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, text=True)
+        command = [sys.executable, "-c", RESERVE, str(path)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
         assert process.stdin is not None
         process.stdin.write(json.dumps(one.as_json()))
         process.stdin.close()
@@ -136,6 +143,33 @@ def test_a_payment_that_the_chain_disproves_counts_no_more(path: Path, payment: 
         journal.check(at_most(1))
     journal.record(payment.id, standing="unpaid")
     journal.check(at_most(1))
+
+
+def test_a_compacted_journal_counts_as_before(path: Path) -> None:
+    """Another process that has the journal open goes on with it, too."""
+    old, late, unfinished = payments(3)
+    late, other = replace(late, signed_at=90_000.0), Journal(path)
+    for one in (old, late, unfinished):
+        other.reserve(one, allow)
+    for one in (old, late):
+        other.record(one.id, kind="delivered", reply=dump_reply(REPLY))
+        other.record(one.id, standing="paid", transaction="ab", finished=True)
+    before = path.stat().st_size
+    Journal(path).compact(now=100_000.0)
+    assert path.stat().st_size < before
+    for journal in (other, Journal(path)):
+        assert [entry.payment.id for entry in journal.entries()] == [old.id, late.id, unfinished.id]
+        assert journal.open_payments() == [unfinished]
+        found = [journal.find(one.id) for one in (old, late)]
+        assert [entry and entry.reply for entry in found] == [
+            None,
+            HttpReply(200, {"content-type": "image/png"}, REPLY.content),
+        ]
+        with pytest.raises(LimitReached):
+            journal.check(at_most(3))
+    assert "input" in path.read_text()
+    other.reserve(replace(unfinished, id="pay_new"), allow)
+    assert len(Journal(path).entries()) == 4
 
 
 def test_lines_of_a_later_version_are_read_as_far_as_they_are_known(path: Path, payment: Payment) -> None:

@@ -115,3 +115,9 @@ def test_nothing_that_is_read_raises(status: int, headers: dict[str, str], conte
         read(found)
     retry_after(found, 0.0)
     job_of(found, ServiceAddress.of(URL))
+
+
+def test_a_sellers_text_commands_no_terminal() -> None:
+    found = problem_text(reply({"detail": "\x1b[2J\x07fine\r\n" + "x" * 1000}, 400))
+    assert found.startswith("400: ?[2J?fine??xxx")
+    assert len(found) < 520
