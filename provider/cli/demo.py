@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from provider.localnet.demo.background import PlatformFailed, background_platform
-from provider.localnet.demo.story import DemoFailed, Line, Story, usdc
-from provider.localnet.demo.stranger import Json, Stranger
+from provider.localnet.demo.story import Line, Story, usdc
+from provider.localnet.demo.visit import DemoFailed, Json, visiting
 
 SERVICES = "provider.localnet.demo.services"
 WIDEST = 116
@@ -70,16 +70,16 @@ def play(console: Console, home: Path) -> None:
     with (
         console.status(starting) as status,
         background_platform(home, SERVICES, on_end=lambda: status.update("Stopping …")) as platform,
+        visiting(platform, home) as visit,
     ):
-        stranger = Stranger(platform)
-        before = stranger.balances()
+        before = visit.balances()
         lines: list[Line] = []
-        for number, (title, act) in enumerate(Story(stranger, watch=status.update).acts().items(), 1):
+        for number, (title, act) in enumerate(Story(visit, watch=status.update).acts().items(), 1):
             status.update(title)
             played = list(act)
             console.print(act_table(f"{number}  {title}", played, console.width))
             lines += played
-        after = stranger.balances()
+        after = visit.balances()
     console.print(balances_table(platform, lines, before, after))
     check_balances(lines, before, after)
     console.print(

@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 from provider.cli.demo import act_table, check_balances
-from provider.localnet.demo.story import DemoFailed, Line
+from provider.localnet.demo.story import Line
+from provider.localnet.demo.visit import DemoFailed
 from tests.support.processes import marked, wait_until
 
 PAID = [Line("a call", "200", "a result", charged=50_000), Line("another", "500", "nothing")]

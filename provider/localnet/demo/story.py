@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-from provider.localnet.demo.stranger import Answer, Json, Stranger
-from provider.networks import token_units
+from provider.localnet.demo.visit import DemoFailed, Json, Visit
+from provider.networks import TOKEN_DECIMALS, token_units
 
 PICTURE = {"text": "https://stellar.org", "scale": 20}
 OPTION = {
@@ -22,10 +23,6 @@ OPTION = {
 UNSOLVABLE = {"grid": "11" + "." * 79}
 
 
-class DemoFailed(Exception):
-    """Something in the demo was not as promised."""
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of the story."""
@@ -38,12 +35,12 @@ class Line:
 
 
 class Story:
-    """Four purchases by a stranger. `watch` is called with the states of a running job."""
+    """Four purchases by a stranger. `watch` is shown how a running job goes on."""
 
-    def __init__(self, stranger: Stranger, watch: Callable[[str], None]) -> None:
-        self._stranger = stranger
+    def __init__(self, visit: Visit, watch: Callable[[str], None]) -> None:
+        self._visit = visit
         self._watch = watch
-        self._first: tuple[str, str] = ("", "")
+        self._first: Json = {}
 
     def acts(self) -> dict[str, Iterator[Line]]:
         """Give the acts in their order, each played when its lines are read."""
@@ -56,95 +53,60 @@ class Story:
 
     def _on_success(self) -> Iterator[Line]:
         """A quick service: quoted, paid, delivered with its receipt."""
-        asked = self._ask("identicon", PICTURE)
-        yield _quote("identicon", asked)
-        payment = self._sign(asked)
-        paid = self._pay("identicon", PICTURE, payment, 200, "succeeded")
-        self._first = (payment, paid.body["id"])
-        yield Line(
-            "  with a signed payment",
-            _status(paid),
-            f"a PNG; receipt {_short(paid.receipt['transaction'])}",
-            _price(asked),
+        quote, _, end = self._buy("identicon", PICTURE)
+        yield _quoted("identicon", quote)
+        _expect(
+            end["outcome"] == "delivered" and end["verified"], "a paid picture, its payment on chain", end
         )
+        self._first = end
+        receipt = f"a PNG; receipt {_short(end['transaction'])}"
+        yield Line("  with a signed payment", _status(end), receipt, _price(quote))
 
     def _upfront(self) -> Iterator[Line]:
         """A long service: paid first, then followed to its end."""
-        asked = self._ask("monte-carlo", OPTION)
-        yield _quote("monte-carlo", asked)
-        paid = self._pay("monte-carlo", OPTION, self._sign(asked), 202, None)
-        _expect(bool(paid.receipt), "the 202 carries the receipt of the upfront payment", paid)
-        job_id = paid.body["id"]
-        yield Line(
-            "  with a signed payment",
-            _status(paid),
-            f"receipt {_short(paid.receipt['transaction'])}",
-            _price(asked),
-        )
-        job, seen = self._follow(job_id)
-        _expect(job["status"] == "succeeded", "the long job succeeds", job)
-        output = job["output"]
+        quote, jobs, end = self._buy("monte-carlo", OPTION)
+        yield _quoted("monte-carlo", quote)
+        paid = jobs[0] if jobs else end
+        _expect("payment" in paid["job"], "the first answer carries the receipt of the upfront payment", paid)
+        receipt = f"receipt {_short(paid['job']['payment']['transaction'])}"
+        yield Line("  with a signed payment", _status({**paid, "status": 202}), receipt, _price(quote))
+        _expect(end["outcome"] == "delivered" and end["verified"], "the long job succeeds", end)
+        output = end["job"]["output"]
         result = (
             f"price {output['price']:.3f} ± {output['standard_error']:.3f} from {output['paths']:,} paths"
         )
-        yield Line("  GET /jobs/<id>, repeatedly", seen, result)
-
-    def _follow(self, job_id: str) -> tuple[Json, str]:
-        """Look until the job is final; return its statuses and its progress at each look."""
-        looks: dict[str, list[str]] = {}
-        job: Json = {"status": "unknown"}
-        for job in self._stranger.follow(job_id):
-            looks.setdefault(job["status"], []).extend(_progress(job))
-            self._watch(" ".join([job["status"], *_progress(job)]))
-        return job, " → ".join(_seen(status, steps) for status, steps in looks.items())
+        yield Line("  GET /jobs/<id>/events", _course([*jobs, end]), result)
 
     def _failing(self) -> Iterator[Line]:
         """A job that cannot be done: the payment was signed, and is never used."""
-        asked = self._ask("sudoku", UNSOLVABLE)
-        yield _quote("sudoku", asked)
-        before = self._stranger.balances()
-        failed = self._pay("sudoku", UNSOLVABLE, self._sign(asked), 500, "failed")
-        _expect(
-            failed.body["error"]["charged"] is False, "a failed job says that nothing was charged", failed
-        )
-        _expect(self._stranger.balances() == before, "a failed job leaves the balances alone", before)
-        yield Line(
-            "  with a signed payment",
-            _status(failed),
-            "the grid has no solution",
-        )
+        before = self._visit.balances()
+        quote, _, end = self._buy("sudoku", UNSOLVABLE)
+        yield _quoted("sudoku", quote)
+        _expect(end["outcome"] == "job_failed", "a failed job is known for one that was not charged", end)
+        _expect(self._visit.balances() == before, "a failed job leaves the balances alone", before)
+        yield Line("  with a signed payment", _status(end), "the grid has no solution")
 
     def _again(self) -> Iterator[Line]:
         """The payment of the first act, sent again: as after a lost answer, and as a thief would."""
-        payment, job_id = self._first
-        again = self._pay("identicon", PICTURE, payment, 200, "succeeded")
-        _expect(again.body["id"] == job_id, "the same payment gives the same job", again)
-        yield Line(
-            "identicon, first payment",
-            _status(again),
-            "the same job and receipt",
-        )
-        other = self._pay("identicon", {"text": "something else"}, payment, 409, None)
+        again = self._visit.send_again(self._first["payment"], PICTURE)
+        _expect(again["job"] == self._first["job"], "the same payment gives the same job", again)
+        yield Line("identicon, first payment", _status(again), "the same job and receipt")
+        other = self._visit.send_again(self._first["payment"], {"text": "something else"})
+        _expect(other["status"] == 409, "a payment buys one thing", other)
         yield Line("  for another text", _status(other), "refused, nothing runs")
 
-    def _ask(self, service: str, value: Json) -> Answer:
-        asked = self._stranger.call(service, value)
-        _expect(
-            asked.status == 402 and asked.offer is not None,
-            "an unpaid call is answered with its price",
-            asked,
-        )
-        return asked
-
-    def _sign(self, asked: Answer) -> str:
-        assert asked.offer is not None
-        return self._stranger.sign(asked.offer)
-
-    def _pay(self, service: str, value: Json, payment: str, status: int, state: str | None) -> Answer:
-        paid = self._stranger.call(service, value, payment)
-        _expect(paid.status == status, f"the call is answered with {status}", paid)
-        _expect(state in (None, paid.body.get("status")), f"the job is {state}", paid)
-        return paid
+    def _buy(self, service: str, value: Json) -> tuple[Json, list[Json], Json]:
+        """Have a call bought; returns what it costs, how its job went on, and how it ended."""
+        quote, jobs = None, []
+        for report in self._visit.buy(service, value):
+            if report["event"] == "quote":
+                quote = report
+            if report["event"] == "job":
+                jobs.append(report)
+                self._watch(" ".join([report["job"]["status"], *_progress(report["job"])]))
+        _expect(quote is not None, "an unpaid call is answered with its price", report)
+        assert quote is not None
+        return quote, jobs, report
 
 
 def _expect(holds: bool, promise: str, seen: Any) -> None:
@@ -152,23 +114,29 @@ def _expect(holds: bool, promise: str, seen: Any) -> None:
         raise DemoFailed(f"Promised: {promise}. Seen: {seen}")
 
 
-def _quote(service: str, asked: Answer) -> Line:
-    return Line(f"POST /run/{service}", _status(asked), f"costs {usdc(_price(asked))}")
+def _quoted(service: str, quote: Json) -> Line:
+    return Line(f"POST /run/{service}", f"402, {quote['seconds']:.1f} s", f"costs {quote['price']} USDC")
 
 
-def _price(asked: Answer) -> int:
-    assert asked.offer is not None
-    return asked.offer.amount
+def _price(quote: Json) -> int:
+    return int(Decimal(quote["price"]).scaleb(TOKEN_DECIMALS))
 
 
-def _status(answer: Answer) -> str:
-    state = answer.body.get("status") if "id" in answer.body else None
-    shown = f" {state}" if isinstance(state, str) else ""
-    return f"{answer.status}{shown}, {answer.seconds:.1f} s"
+def _status(report: Json) -> str:
+    state = f" {report['job']['status']}" if report["job"] else ""
+    return f"{report['status']}{state}, {report['seconds']:.1f} s"
+
+
+def _course(reports: list[Json]) -> str:
+    """Name the statuses of a job, each with how far it was seen to come."""
+    seen: dict[str, list[str]] = {}
+    for report in reports:
+        seen.setdefault(report["job"]["status"], []).extend(_progress(report["job"]))
+    return " → ".join(_seen(status, steps) for status, steps in seen.items())
 
 
 def _progress(job: Json) -> list[str]:
-    """Describe the progress of a running job."""
+    """How far a running job is, if it says so."""
     progress = job.get("progress") or {}
     known = job["status"] == "running" and progress.get("total")
     return [f"{progress['done']}/{progress['total']}"] if known else []
