@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from provider.client import BuyerError, Delivery, NothingPaid, Paid
 from provider.client.entry import dump_reply
 from provider.client.exchange import HttpReply
-from provider.client.reading import printable
+from provider.client.reading import FINAL, ServiceAddress, printable
 from provider.payments.models import Receipt
 
 DELIVERED, NOTHING_PAID, UNDECIDED, PAID = 0, 1, 3, 4
@@ -70,7 +70,7 @@ class Waiting:
 
     def __call__(self, job: Mapping[str, Any]) -> None:
         text = _progress(job)
-        if text == self._last:
+        if text == self._last or job.get("status") in FINAL:
             return
         self._last = text
         if not self._console.is_terminal:
@@ -117,9 +117,10 @@ def _show_error(error: BuyerError) -> None:
     if isinstance(error, NothingPaid) or error.payment is None:
         return
     _show_reply(error.reply)
-    _say(f"The payment {error.payment.id} is in the journal; ask again with `provider pay --resume`,")
-    _say("or send the same call with this header. Do not buy it a second time.")
-    _say(f"PAYMENT-SIGNATURE: {error.payment.header}")
+    if (address := ServiceAddress.of(error.payment.url)) is not None and error.job is not None:
+        _say(f"job {address.job_url(str(error.job['id']))}")
+    _say(f"Payment {error.payment.id} is in the journal: `provider pay --resume` asks again with it.")
+    _say("Do not buy a second time.")
 
 
 def _show_reply(reply: HttpReply | None) -> None:
