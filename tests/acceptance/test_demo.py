@@ -1,5 +1,6 @@
 """`provider demo`: what a newcomer sees first."""
 
+import ast
 import io
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from provider.cli.demo import act_table, check_balances
+from provider.localnet.demo import stranger
 from provider.localnet.demo.story import Line
 from provider.localnet.demo.visit import DemoFailed
 from tests.support.processes import marked, wait_until
@@ -34,6 +36,14 @@ def test_the_demo_ends_by_itself_and_its_balances_add_up(tmp_path: Path) -> None
     assert "The balances on chain add up" in done.stdout
     assert "99.745 USDC" in done.stdout
     assert list((tmp_path / ".provider").iterdir()) == []
+
+
+def test_the_stranger_knows_the_published_client_and_nothing_else_of_the_platform() -> None:
+    """Red before: six modules of this project were imported."""
+    tree = ast.parse(Path(stranger.__file__).read_text())
+    named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    named |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert {name for name in named if name and name.startswith("provider")} == {"provider.client"}
 
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path: Path) -> None:

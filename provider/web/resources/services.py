@@ -58,5 +58,6 @@ def _page() -> str:
         services=services,
         currency=currency(settings),
         network=settings.network,
+        asset=settings.asset,
         public_url=parts().public_url,
     )

@@ -20,6 +20,13 @@ def test_people_get_a_page_that_names_every_service_and_price(shop: Shop) -> Non
     assert "<script" not in answer.text
 
 
+def test_the_page_names_the_token_that_official_clients_refuse_otherwise(shop: Shop) -> None:
+    """Their spend controls know none of Stellar's (core 2.27)."""
+    page = shop.client.get("/", headers={"Accept": "text/html"}).text
+    allowed = f'allowedAssets: [{{ network: "{shop.settings.network}", asset: "{shop.settings.asset}"'
+    assert allowed in page
+
+
 def test_programs_get_json_from_the_same_place(shop: Shop) -> None:
     """They ask for it with Accept."""
     answer = shop.client.get("/", headers={"Accept": "application/json"})
