@@ -180,6 +180,17 @@ def test_full_pages_are_followed_to_the_end(scene: Scene, monkeypatch: pytest.Mo
     assert scene.asked["getEvents"] == 3
 
 
+def test_full_pages_of_the_last_ledger_are_followed_too(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cursor in the last ledger is not yet at its end."""
+    monkeypatch.setattr("provider.chain.history.EVENTS_PAGE", 2)
+    claim = scene.claim()
+    scene.land_all([*(scene.sign() for _ in range(4)), claim.payment])
+    assert scene.decide(claim)[0] == "paid"
+    assert (scene.asked["getEvents"], scene.asked["getTransactions"]) == (3, 0)
+
+
 def test_an_rpc_that_lags_in_its_events_denies_nothing(scene: Scene) -> None:
     """Nodes behind one address differ: the one with the events may be behind the one with the nonce."""
     claim = scene.claim()
