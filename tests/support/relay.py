@@ -1,4 +1,4 @@
-"""A relay before Redis that can fall silent, as a router does that forgot an idle connection."""
+"""A relay before Redis that can fall silent, as a router does that forgot an idle connection, or lose an answer."""
 
 import socket
 import threading
@@ -13,7 +13,10 @@ class Relay:
     target: str
     listener: socket.socket
     silent: set[int] = field(default_factory=set)
+    cut: set[int] = field(default_factory=set)
     opened: int = 0
+    loses_the_answer_to: bytes = b""
+    """A part of a request: Redis gets the next one that holds it, and the connection ends instead of its answer."""
 
     @property
     def url(self) -> str:
@@ -37,6 +40,11 @@ class Relay:
     def _pass_on(self, number: int, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError), source, target:
             while data := source.recv(65_536):
+                if number in self.cut:
+                    return
+                if self.loses_the_answer_to and self.loses_the_answer_to in data:
+                    self.loses_the_answer_to = b""
+                    self.cut.add(number)
                 if number not in self.silent:
                     target.sendall(data)
 

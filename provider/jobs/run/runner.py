@@ -102,7 +102,8 @@ class Runner:
     def _until_stored(self, job: Job, move: Callable[[Job], bool]) -> None:
         """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.
 
-        After a lost reply the record tells whether the move was made: then this worker owns nothing any more.
+        After a lost reply the record tells whether the move was made: then this worker owns nothing any more,
+        and the wake-up is sent again.
         """
         owner = job.owner
         while True:
@@ -117,4 +118,5 @@ class Runner:
                 return
             if job.owner != owner:
                 log.warning(DROPPED, job_id=job.id, status=job.status)
+                self._outcomes.wake(job)
                 return

@@ -8,10 +8,11 @@ import structlog
 
 from provider import strict_json
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import LEASE, Job
+from provider.jobs.model.job import LEASE, ErrorCode, Job, Status
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.messages import End, Failed, FailureClass, Succeeded
-from provider.jobs.store.jobs import JobStore
+from provider.jobs.settle.settler import may_settle
+from provider.jobs.store.jobs import LEASE, JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import Service
 from provider.settings import Settings
@@ -129,6 +130,13 @@ class Outcomes:
     def hand_back(self, job: Job) -> bool:
         """Give a job back to its lane at a planned stop; the start does not count (C8)."""
         return self._requeue(job, {"starts": job.starts - 1}, HANDED_BACK, enter="lane", look="deadline")
+
+    def wake(self, job: Job) -> None:
+        """Send what a job waits for once more: with the reply to a move its wake-up is lost, too."""
+        if may_settle(job):
+            self._dispatcher.settle(job.id)
+        elif job.status is Status.QUEUED:
+            self._dispatcher.handle(job.id)
 
     def _room_seconds(self, job: Job, service: Service) -> float:
         """Return how long another try may wait; 0 or less when it would not end in time (S2).

@@ -3,6 +3,7 @@
 import json
 import secrets
 import time
+from contextlib import suppress
 
 import structlog
 
@@ -110,9 +111,16 @@ class Settler:
         elif outcome.kind is SettleKind.UNCERTAIN:
             self.record_uncertain(job_id, outcome)
         elif outcome.kind is SettleKind.SETTLED:
-            self.record_paid(job_id, outcome.transaction or "")
+            if not self.record_paid(job_id, outcome.transaction or ""):
+                self._wake(job_id)
         else:
             self.record_unpaid(job_id, outcome.reason or "")
+
+    def _wake(self, job_id: str) -> None:
+        """Wake the lane of a job that was queued before: the reply may be lost, and the wake-up with it."""
+        with suppress(JobNotFound):
+            if self._store.get(job_id).status is Status.QUEUED:
+                self._dispatcher.handle(job_id)
 
     def _withdraw(self, job_id: str, settler: str) -> None:
         self._store.withdraw_settlement(job_id, settler, look_seconds=self._settings.sweep_seconds)
