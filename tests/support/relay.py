@@ -1,4 +1,4 @@
-"""A relay before Redis that can fall silent, as a router does that forgot an idle connection, or lose an answer."""
+"""A relay before Redis that can fall silent, like a router that forgot a connection, or lose an answer."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ class Relay:
     cut: set[int] = field(default_factory=set)
     opened: int = 0
     loses_the_answer_to: bytes = b""
-    """A part of a request: Redis gets the next one that holds it, and the connection ends instead of its answer."""
+    """Part of a request: Redis gets the next one that holds it, and the connection ends before its answer."""
 
     @property
     def url(self) -> str:
