@@ -45,7 +45,6 @@ print(json.dumps(sorted(one.name.lower() for one in distributions())))
 BUY = """
 import json, sys
 from stellar_sdk import Keypair
-from provider.client import Buyer
 dev = json.load(open(sys.argv[1]))
 buyer = Buyer(Keypair.from_secret(dev["buyer_secret"]), dev["rpc_url"], ledger_seconds=dev["ledger_seconds"])
 purchase = buyer.buy(dev["web_url"] + "/run/word-count", {"text": "pay at most once"})

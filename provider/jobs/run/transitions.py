@@ -8,11 +8,11 @@ import structlog
 
 from provider import strict_json
 from provider.jobs.model.dispatcher import Dispatcher
-from provider.jobs.model.job import LEASE, ErrorCode, Job, Status
+from provider.jobs.model.due import may_settle
+from provider.jobs.model.job import LEASE, Job
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.run.messages import End, Failed, FailureClass, Succeeded
-from provider.jobs.settle.settler import may_settle
-from provider.jobs.store.jobs import LEASE, JobStore
+from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.services import Service
 from provider.settings import Settings

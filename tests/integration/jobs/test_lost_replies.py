@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from provider.jobs.model.job import Job, Status
+from provider.jobs.model.job import Job
+from provider.jobs.model.status import Status
 from tests.support.jobs import Platform, running_platform
 from tests.support.redis_server import RedisServer
 from tests.support.relay import Relay, start_relay
