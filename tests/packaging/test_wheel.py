@@ -44,9 +44,11 @@ print(json.dumps(sorted(one.name.lower() for one in distributions())))
 """
 BUY = """
 import json, sys
+from provider import client
 from stellar_sdk import Keypair
 dev = json.load(open(sys.argv[1]))
-buyer = Buyer(Keypair.from_secret(dev["buyer_secret"]), dev["rpc_url"], ledger_seconds=dev["ledger_seconds"])
+key = Keypair.from_secret(dev["buyer_secret"])
+buyer = client.Buyer(key, dev["rpc_url"], ledger_seconds=dev["ledger_seconds"])
 purchase = buyer.buy(dev["web_url"] + "/run/word-count", {"text": "pay at most once"})
 print(json.dumps([purchase.output, purchase.transaction]))
 """
