@@ -1,13 +1,15 @@
 """Our buyer at an ordinary x402 seller: the PyPI package's Flask middleware, unmodified."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stellar_sdk import StrKey
 
-from provider.client import Buyer, Journal, Paid
+from provider.client import Buyer, Journal, Paid, Signer
 from provider.client.errors import AnswerMissing, NoAnswer
 from tests.integration.client.conftest import MakeBuyer
 from tests.support.localnet import PRICE, LocalNet, running_localnet
@@ -175,3 +177,15 @@ def test_a_refusal_after_a_lost_answer_is_not_called_unpaid(told: Buyer, seller:
     seller.paid = [problem(503), refusal]
     with pytest.raises(Exception, match="not known"):
         told.buy(f"{seller.url}/run/x", {})
+
+
+def test_a_contract_wallet_buys_as_well(quick: LocalNet, stranger: StrangerSeller) -> None:
+    """Its signer is an address and what its `__check_auth` wants; here the signature of its owner."""
+    wallet = StrKey.encode_contract(secrets.token_bytes(32))
+    quick.state.fund(wallet, "10", signer=quick.buyer.public_key)
+    owner = Signer.of(quick.buyer)
+    buyer = Buyer(Signer(wallet, owner.authorize), quick.chain.url, ledger_seconds=5)
+    bought = buyer.buy(f"{stranger.url}/weather", {})
+    assert bought.verified
+    assert bought.receipt is not None
+    assert bought.receipt.payer == wallet
