@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,27 @@ from provider.client.evidence import Standing
 from provider.client.exchange import HttpReply
 from tests.unit.client.conftest import payments
 
+ROUNDS = 20
 RESERVE = """if True:
-    import json, sys
+    import json, sys, time
+    from pathlib import Path
     from provider.client import Journal, Payment
     from provider.client.errors import LimitReached
 
     def check(counted):
+        time.sleep(0.005)
         if counted:
             raise LimitReached
 
-    try:
-        Journal(sys.argv[1]).reserve(Payment.from_json(json.load(sys.stdin)), check)
-    except LimitReached:
-        sys.exit(3)
+    refused = 0
+    payment = Payment.from_json(json.loads(sys.stdin.readline()))
+    print("ready", flush=True)
+    for journal in json.loads(sys.stdin.readline()):
+        try:
+            Journal(journal).reserve(payment, check)
+        except LimitReached:
+            refused += 1
+    print(refused)
 """
 REPLY = HttpReply(200, {"content-type": "image/png", "x-other": "1"}, b"\x89PNG\xff")
 
@@ -95,30 +104,46 @@ def test_a_line_that_a_crash_cut_short_harms_no_other(path: Path, cut: int) -> N
     assert [one.id for one in Journal(path).open_payments()] == [first.id, third.id]
 
 
-def test_a_limit_holds_over_processes(path: Path) -> None:
-    """Six processes find one place: a lock keeps the look and the write together."""
-    running = []
-    for one in payments(6):
-        command = [sys.executable, "-c", RESERVE, str(path)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
+def test_a_limit_holds_over_processes(tmp_path: Path) -> None:
+    """Four processes find one place, in twenty journals; red without the lock."""
+    running = [_reserving(one) for one in payments(4)]
+    journals = json.dumps([str(tmp_path / f"{n}.jsonl") for n in range(ROUNDS)])
+    for process in running:
         assert process.stdin is not None
-        process.stdin.write(json.dumps(one.as_json()))
-        process.stdin.close()
-        running.append(process)
-    assert sorted(process.wait(60) for process in running) == [0, 3, 3, 3, 3, 3]
+        process.stdin.write(journals + "\n")
+        process.stdin.flush()
+    assert sum(int(process.communicate(timeout=100)[0]) for process in running) == 3 * ROUNDS
 
 
-def test_a_limit_holds_over_threads(path: Path) -> None:
-    for round_number in range(20):
-        journal = Journal(path.with_name(f"{round_number}.jsonl"))
+def _reserving(payment: Payment) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", RESERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(payment.as_json()) + "\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_limit_holds_over_threads(tmp_path: Path, is_file: bool) -> None:
+    """Red without a lock, for the journal in memory."""
+    for round_number in range(ROUNDS):
+        journal = Journal(tmp_path / f"{round_number}.jsonl" if is_file else None)
         start, refused = threading.Barrier(8), []
+
+        def check(counted: list[Payment]) -> None:
+            time.sleep(0.001)
+            at_most(1)(counted)
 
         def reserve(
             one: Payment, journal: Journal = journal, start: Any = start, refused: Any = refused
         ) -> None:
             start.wait()
             try:
-                journal.reserve(one, at_most(1))
+                journal.reserve(one, check)
             except LimitReached:
                 refused.append(one)
 
