@@ -24,12 +24,13 @@ OTHERS = {
     "cursor": keys.RECONCILE_CURSOR,
     "clock": keys.CLOCK,
     "figures": keys.FIGURES,
+    "round_of": keys.round_of("sweep"),
 }
 _ROW = re.compile(r"^\| `(provider:[^`]+)` \|", re.MULTILINE)
 
 
 def _pattern(row: str) -> str:
-    pattern = re.escape(row).replace("<hex>", "[0-9a-f]{32}")
+    pattern = re.escape(row).replace("<hex>", "[0-9a-f]{32}").replace("<entry>", "[^:]+")
     return pattern.replace(r"\{S\}", r"\{[a-z0-9-]+\}").replace(":D", ":[0-9a-f]{32,64}")
 
 
