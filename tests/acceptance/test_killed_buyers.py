@@ -65,8 +65,8 @@ def points(places: list[str], rounds: int) -> list[int]:
 def test_a_buyer_that_is_killed_anywhere_pays_once_and_gets_its_output(
     platform: dict[str, Any], service: str, tmp_path: Path
 ) -> None:
-    """Red when a payment is sent before it is in the journal, when a resumed buyer signs another one, and when a
-    purchase is finished before its answer is kept (each planted).
+    """Red when a payment is sent before it is journalled, when a resumed buyer signs another one, and when
+    a purchase is finished before its answer is kept (each planted).
     """
 
     def order(n: int, kill: int | None) -> dict[str, Any]:

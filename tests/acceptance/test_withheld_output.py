@@ -16,6 +16,7 @@ from stellar_sdk import Keypair
 
 from provider.jobs.store import keys
 from provider.payments.schemas import load_requirements
+from tests.acceptance.conftest import SERVICES
 from tests.support.payments import payment_header, signed_payment
 from tests.support.processes import wait_until
 from tests.support.withheld import digest_of
@@ -98,6 +99,7 @@ class Look:
 
     def _cli(self, *arguments: str) -> str:
         settings = {"REDIS_URL": self.told["redis_url"], "PAY_TO": self.told["payTo"]}
+        settings["PROVIDER_SERVICES"] = SERVICES
         command = [sys.executable, "-m", "provider.cli.main", "jobs", *arguments]
         done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
