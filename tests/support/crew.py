@@ -95,8 +95,8 @@ class Crew:
         return wait_until(lambda: len(self.told("maintenance", SWEPT)) >= wanted)
 
     def done(self) -> int:
-        """Count the messages of sweeps that a worker is through with, whether it swept or not."""
-        told = self.told("maintenance", "Task tasks.maintenance.sweep[")
+        """Count the messages that a worker is through with, whether they were a run or not."""
+        told = self.told("maintenance", "Task provider.workers.maintenance.")
         return sum("succeeded" in line["event"] for line in told)
 
     def last_round(self, entry: str = "sweep") -> Round:
