@@ -131,7 +131,7 @@ def lose_everything(stage: Stage, broker: Broker) -> None:
         with Redis.from_url(broker.url) as client:
             client.flushall()
     else:
-        stage.dispatcher._app.control.purge()
+        stage.platform.celery.control.purge()
 
 
 def test_a_broker_that_crashes(stage: Swept, broker: Broker) -> None:

@@ -82,7 +82,7 @@ def test_a_named_one_that_will_not_do_is_refused_before_anything_starts(
 def refusal(named: Path, data: Path, *options: str) -> str:
     """Start `provider dev` with another Redis, and return why it does not run."""
     command = [sys.executable, "-m", "provider.cli.main", "dev", "--port-base", "0", "--data-dir", str(data)]
-    environment = {**os.environ, "REDIS_SERVER": str(named)}
+    environment = {**os.environ, "REDIS_SERVER": str(named), "PROVIDER_SERVICES": "examples.services"}
     done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
