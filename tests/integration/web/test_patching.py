@@ -1,6 +1,5 @@
 """The standard library is patched before anything keeps a copy of it (gunicorn itself imports ssl before)."""
 
-import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -8,19 +7,17 @@ from pathlib import Path
 import requests
 
 from tests.support.gunicorn import running_gunicorn
-from tests.support.raw_http import answer, raw_server, self_signed
+from tests.support.raw_http import answer, localhost_tls, raw_server
 
 HEAVY = ("requests", "urllib3", "redis", "flask", "stellar_sdk", "prometheus_client", "celery")
 
 
 def test_a_worker_waits_for_the_network_as_a_greenlet(tmp_path: Path) -> None:
     """Also inside TLS, where a context from before the patch would recurse for ever."""
-    certificate = self_signed(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    context, authority = localhost_tls(tmp_path)
     with raw_server(answer(200, {}), tls=context) as server:
         url = server.url.replace("http://127.0.0.1", "https://localhost")
-        environment = {"TLS_URL": url, "TLS_CERTIFICATE": str(certificate)}
+        environment = {"TLS_URL": url, "TLS_CERTIFICATE": str(authority)}
         with running_gunicorn(environment, app="tests.support.patched_app:app") as web:
             found = requests.get(web, timeout=30).json()
     assert len(found) == 6

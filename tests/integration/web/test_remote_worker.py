@@ -125,6 +125,18 @@ def left(shop: Shop, job_id: str) -> Job:
     return shop.store.get(job_id)
 
 
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
+    """Give what was logged since the last call: printed, or through `logging` once that is configured."""
+
+    def read() -> str:
+        text = capsys.readouterr().out + caplog.text
+        caplog.clear()
+        return text
+
+    return read
+
+
 def test_a_program_gets_the_job_and_its_output_is_delivered(shop: Shop, work: Work) -> None:
     """§11: input, context and environment in; output out."""
     with work():
@@ -292,7 +304,7 @@ def test_a_program_that_ends_within_the_grace_keeps_its_result(
 
 
 def test_work_goes_on_while_the_platform_is_away(
-    shop: Shop, web: Web, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shop: Shop, web: Web, work: Work, tmp_path: Path, said: Callable[[], str]
 ) -> None:
     """Its output is delivered when the platform is back, within the lease."""
     begun, done = tmp_path / "begun", tmp_path / "done"
@@ -302,8 +314,8 @@ def test_work_goes_on_while_the_platform_is_away(
         web.stop()
         done.touch()
         assert wait_until(lambda: not is_alive(int(begun.read_text())))
-        capsys.readouterr()
-        assert wait_until(lambda: job_run.UNREACHABLE in capsys.readouterr().out)
+        said()
+        assert wait_until(lambda: job_run.UNREACHABLE in said())
         web.start()
         assert ended(shop, job_id).output
 

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +191,9 @@ def _own_pid() -> int:
 
 
 def _environ(pid: int) -> list[bytes]:
-    return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    with suppress(ProcessLookupError, FileNotFoundError):  # A process of another test may have ended since.
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []
 
 
 def _resident(pid: int) -> float:
