@@ -1,4 +1,4 @@
-"""How gunicorn serves the web process: `gunicorn -c config/gunicorn.py provider.web.wsgi:app`."""
+"""How gunicorn serves the web process: `gunicorn -c python:provider.web.server provider.web.wsgi:app`."""
 
 import math
 import os
