@@ -96,7 +96,7 @@ class Crew:
 
     def done(self) -> int:
         """Count the messages that a worker is through with, whether they were a run or not."""
-        told = self.told("maintenance", "Task provider.workers.maintenance.")
+        told = self.told("maintenance", "Task tasks.maintenance.")
         return sum("succeeded" in line["event"] for line in told)
 
     def last_round(self, entry: str = "sweep") -> Round:
