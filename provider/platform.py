@@ -68,11 +68,6 @@ class Platform:
         registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
         return cls(settings, registry, observer=observer)
 
-    @property
-    def remote_services(self) -> frozenset[str]:
-        """Names of the services whose jobs only remote workers run (§11)."""
-        return frozenset(service.name for service in self.registry if service.remote)
-
     # The store
 
     def refuse_unsafe_redis(self) -> None:
@@ -119,7 +114,7 @@ class Platform:
         """What wakes workers: Celery's messages, and announcements to remote workers."""
         if self._dispatcher is not None:
             return self._dispatcher
-        return AnnouncingDispatcher(self.store, CeleryDispatcher(self.celery), self.remote_services)
+        return AnnouncingDispatcher(self.store, CeleryDispatcher(self.celery), self.registry.remote_names)
 
     @cached_property
     def facilitator(self) -> FacilitatorClient:

@@ -15,6 +15,7 @@ def make_app(settings: Settings, registry: Registry) -> Celery:
     # Celery's command line takes BROKER_URL as it is spelled and lets it override the address made from it.
     os.environ.pop("CELERY_BROKER_URL", None)
     app = Celery("provider", amqp=AMQP, events=Events, set_as_current=False)
-    remote = frozenset(service.name for service in registry if service.remote)
-    app.conf.update(celery_config(settings, [service.name for service in registry], remote=remote))
+    app.conf.update(
+        celery_config(settings, [service.name for service in registry], remote=registry.remote_names)
+    )
     return app

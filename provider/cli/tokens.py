@@ -64,7 +64,7 @@ def revoke(worker: str, as_json: bool) -> None:
 def _remote(names: list[str]) -> list[str]:
     """Check that these are remote services: a misspelt one would be a worker that never gets a job."""
     services = load_registry(named_services())
-    remote = sorted(service.name for service in services if service.remote)
+    remote = sorted(services.remote_names)
     if wrong := sorted(set(names) - set(remote)):
         known = ", ".join(remote) or "none"
         raise click.UsageError(f"no remote services: {', '.join(wrong)}; those for sale are: {known}")

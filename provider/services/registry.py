@@ -70,6 +70,11 @@ class Registry:
     def __iter__(self) -> Iterator[Service]:
         return iter(sorted(self._declared, key=lambda service: service.name))
 
+    @property
+    def remote_names(self) -> frozenset[str]:
+        """Names of the services whose jobs only remote workers run (§11)."""
+        return frozenset(service.name for service in self._declared if service.remote)
+
     def __len__(self) -> int:
         return len(self._declared)
 
