@@ -7,7 +7,7 @@ import click
 
 from provider.cli._services import named_services
 from provider.localnet.stack.plan import Plan
-from provider.localnet.stack.platform import Platform
+from provider.localnet.stack.platform import LocalStack
 from provider.localnet.stack.ports import Ports
 from provider.services.registry import load_registry
 
@@ -65,4 +65,4 @@ def command(
         ledger_seconds=ledger_seconds,
         handle_concurrency=handle_concurrency,
     )
-    sys.exit(Platform(plan, keep_data).run())
+    sys.exit(LocalStack(plan, keep_data).run())

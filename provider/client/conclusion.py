@@ -17,7 +17,7 @@ from provider.client.errors import (
     PaymentRefused,
     Undecided,
 )
-from provider.client.evidence import Evidence, Standing
+from provider.client.evidence import ChainAnswer, Standing
 from provider.client.exchange import Pause, Steps, Work
 from provider.client.patience import Patience
 from provider.client.payment import Payment
@@ -38,7 +38,7 @@ class Conclusion:
 
     payment: Payment
     ending: Ending
-    evidence: Evidence
+    evidence: ChainAnswer
 
     @property
     def paid(self) -> bool:
@@ -90,12 +90,12 @@ def conclude(payment: Payment, ending: Ending, wallet: Wallet, patience: Patienc
     return case.delivery((*notes, *more))
 
 
-def _look(payment: Payment, ending: Ending, wallet: Wallet, patience: Patience) -> Steps[Evidence]:
+def _look(payment: Payment, ending: Ending, wallet: Wallet, patience: Patience) -> Steps[ChainAnswer]:
     """Ask the chain, more than once where the payment should be there, or may be about to."""
     transaction = named_transaction(ending)
     looks_left = LOOKS if says_paid(ending) or is_doubtful(ending) else 1
     while True:
-        evidence: Evidence = yield Work(lambda: wallet.witness.look(payment, transaction))
+        evidence: ChainAnswer = yield Work(lambda: wallet.witness.look(payment, transaction))
         looks_left -= 1
         decided = evidence.standing is not Standing.OPEN
         if decided or not evidence.asked or not looks_left or not patience.left:

@@ -33,7 +33,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ChainAnswer:
     """The answer for one payment; the transaction is known where one was found."""
 
     standing: Standing
@@ -43,8 +43,8 @@ class Evidence:
     """False: the chain did not answer."""
 
 
-OPEN = Evidence(Standing.OPEN)
-NOT_ASKED = Evidence(Standing.OPEN, asked=False)
+OPEN = ChainAnswer(Standing.OPEN)
+NOT_ASKED = ChainAnswer(Standing.OPEN, asked=False)
 
 
 class BuyersRpc(StellarRpc):
@@ -62,32 +62,32 @@ class ChainWitness:
         self.rpc = BuyersRpc(rpc_url)
         self.node = Node(self.rpc)
 
-    def look(self, payment: Payment, transaction: str = "") -> Evidence:
+    def look(self, payment: Payment, transaction: str = "") -> ChainAnswer:
         """Find out where a payment stands; `transaction` is the hash that the seller named, if any."""
         return _answered(lambda: self._look(payment, transaction)) or NOT_ASKED
 
-    def _look(self, payment: Payment, transaction: str) -> Evidence:
+    def _look(self, payment: Payment, transaction: str) -> ChainAnswer:
         if self.rpc.passphrase() != PASSPHRASES[payment.network]:
             return NOT_ASKED  # On another network every payment would seem unmade.
         named = _answered(lambda: self._in(transaction, payment)) if transaction else None
         return named or self._by_nonce(payment)
 
-    def _in(self, transaction: str, payment: Payment) -> Evidence | None:
+    def _in(self, transaction: str, payment: Payment) -> ChainAnswer | None:
         found = self.rpc.transaction(transaction)
         if use_of_nonce(found, _transfer(payment)) is not Use.PAID:
             return None
-        return Evidence(Standing.PAID, found.hash, found.ledger)
+        return ChainAnswer(Standing.PAID, found.hash, found.ledger)
 
-    def _by_nonce(self, payment: Payment) -> Evidence:
+    def _by_nonce(self, payment: Payment) -> ChainAnswer:
         entry = self.node.nonce(payment.payer, payment.nonce)
         if entry.exists:
-            return _answered(lambda: self._found(payment, entry.latest_ledger)) or Evidence(Standing.PAID)
+            return _answered(lambda: self._found(payment, entry.latest_ledger)) or ChainAnswer(Standing.PAID)
         first, last = payment.signed_ledger, payment.expiration_ledger
         if entry.proves_unused(first, last) or last < entry.latest_ledger < first + LEAST_ENTRY_LEDGERS:
-            return Evidence(Standing.UNPAID)
+            return ChainAnswer(Standing.UNPAID)
         return self._found(payment, min(entry.latest_ledger, last)) or OPEN
 
-    def _found(self, payment: Payment, last: int) -> Evidence | None:
+    def _found(self, payment: Payment, last: int) -> ChainAnswer | None:
         """Search the transaction by the events of its transfer."""
         first = max(payment.signed_ledger, self.rpc.health().oldest_ledger)
         if first > last:
@@ -100,7 +100,7 @@ class ChainWitness:
         return next((found for each in hashes if (found := self._in(each, payment))), None)
 
 
-def _answered(ask: Callable[[], Evidence | None]) -> Evidence | None:
+def _answered(ask: Callable[[], ChainAnswer | None]) -> ChainAnswer | None:
     try:
         return ask()
     except (RpcError, LookupError, TypeError, ValueError):

@@ -15,7 +15,7 @@ from provider.chain.pace import read_pace
 from provider.client.durable import append
 from provider.client.entry import dump_reply
 from provider.client.errors import CannotSign, LimitReached, NoAcceptableOffer
-from provider.client.evidence import ChainWitness, Evidence, Standing
+from provider.client.evidence import ChainAnswer, ChainWitness, Standing
 from provider.client.exchange import HttpReply
 from provider.client.journal import Journal
 from provider.client.limits import Limits, Quote
@@ -168,7 +168,9 @@ class Wallet:
         facts = {"kind": kind, "reply": dump_reply(reply)}
         return _noted("The journal", lambda: self.journal.record(payment.id, **facts))
 
-    def close(self, payment: Payment, evidence: Evidence, line: bytes, *, finished: bool) -> tuple[str, ...]:
+    def close(
+        self, payment: Payment, evidence: ChainAnswer, line: bytes, *, finished: bool
+    ) -> tuple[str, ...]:
         """Write the receipt, then the end of the purchase; returns what went wrong."""
         facts = {**_facts(evidence), "finished": finished}
         written = _noted("The file of receipts", lambda: append(self._receipts, line))
@@ -201,7 +203,7 @@ def _seller(challenge: Mapping[str, Any]) -> ServiceAddress | None:
     return ServiceAddress.of(url) if isinstance(url, str) else None
 
 
-def _facts(evidence: Evidence) -> dict[str, Any]:
+def _facts(evidence: ChainAnswer) -> dict[str, Any]:
     found = {"standing": str(evidence.standing), "ledger": evidence.ledger}
     return found | ({"transaction": evidence.transaction} if evidence.transaction else {})
 

@@ -9,7 +9,7 @@ from provider.errors import ConfigurationError, PaymentRejected
 from provider.facilitator.attempts import Attempts
 from provider.facilitator.channels import Channels
 from provider.facilitator.config import FacilitatorConfig
-from provider.facilitator.settle import Settler
+from provider.facilitator.settle import Settlements
 from provider.facilitator.settlement import Desk
 from provider.facilitator.verify import Verifier
 from provider.payments.models import SCHEME, X402_VERSION, PaymentPayload, PaymentRequirements
@@ -36,7 +36,7 @@ class Facilitator:
         self._channels = Channels(config.keypairs(), busy={attempt.channel for attempt in unfinished})
         self._verifier = Verifier(self._node, config, self.addresses)
         desk = Desk(self._node, self._attempts, self._channels, config, self._stopping)
-        self._settler = Settler(desk, self._verifier)
+        self._settler = Settlements(desk, self._verifier)
         self._settler.resume(unfinished)
 
     @property

@@ -20,7 +20,7 @@ Terms = tuple[str, str]
 Running = tuple[Terms, Settlement]
 
 
-class Settler:
+class Settlements:
     """Finds what is known of a payment, and starts a settlement when nothing is."""
 
     def __init__(self, desk: Desk, verifier: Verifier) -> None:

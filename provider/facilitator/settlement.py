@@ -15,7 +15,7 @@ from provider.facilitator.channels import Channel, Channels
 from provider.facilitator.conclude import conclude
 from provider.facilitator.config import FacilitatorConfig
 from provider.facilitator.outcome import Outcome
-from provider.facilitator.submission import Decision, Stopped, Submission
+from provider.facilitator.submission import AttemptEnd, Stopped, Submission
 from provider.facilitator.verify import Verified
 
 logger = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ class Settlement:
             self._desk.attempts.add(attempt)
             self._attempt = attempt
 
-    def _watch(self, attempt: Attempt, *, resumed: bool = False) -> Decision:
+    def _watch(self, attempt: Attempt, *, resumed: bool = False) -> AttemptEnd:
         """Follow an attempt to its end; only then its channel is free again."""
         desk = self._desk
         submission = Submission(attempt, desk.node, desk.stopping, desk.config.poll_seconds, resumed=resumed)
@@ -163,7 +163,7 @@ class Settlement:
         logger.info("settlement.decided", extra={"hash": attempt.hash, "state": str(decision.state)})
         return decision
 
-    def _finish(self, decision: Decision) -> Outcome:
+    def _finish(self, decision: AttemptEnd) -> Outcome:
         assert self._attempt is not None
         return conclude(self._desk.attempts.of(self._attempt.key), self._desk.node)
 
@@ -186,7 +186,7 @@ class Settlement:
         return outcome.refused(network, self._payer, outcome.NO_CHANNEL, message)
 
 
-def _may_try_again(decision: Decision) -> bool:
+def _may_try_again(decision: AttemptEnd) -> bool:
     if decision.state == State.REJECTED:
         return decision.code in PASSING_CODES
     return decision.state == State.DEAD

@@ -20,7 +20,7 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AttemptEnd:
     """What became of an attempt; `code` names why the network did not take it."""
 
     state: State
@@ -45,7 +45,7 @@ class Submission:
         """Whether the network may have it. Until then an ERROR proves that nothing can land."""
         self._polls_to_send = 0
 
-    def run(self) -> Decision:
+    def run(self) -> AttemptEnd:
         """Send and poll until decided. Raises Stopped."""
         while True:
             decision = self._send_if_due() or self._look()
@@ -54,7 +54,7 @@ class Submission:
             if self._stopping.wait(self._poll_seconds):
                 raise Stopped
 
-    def _send_if_due(self) -> Decision | None:
+    def _send_if_due(self) -> AttemptEnd | None:
         self._polls_to_send -= 1
         if self._polls_to_send >= 0:
             return None
@@ -71,7 +71,7 @@ class Submission:
             return None
         return self._not_taken(sent.status, sent.code)
 
-    def _not_taken(self, status: str, code: str | None) -> Decision | None:
+    def _not_taken(self, status: str, code: str | None) -> AttemptEnd | None:
         """TRY_AGAIN_LATER is tried again. An ERROR is final, unless an earlier copy may be out: then it may
         just say that the sequence number is used, by this very transaction."""
         if status == "TRY_AGAIN_LATER":
@@ -80,11 +80,11 @@ class Submission:
             "settlement.not_taken", extra={"hash": self._attempt.hash, "status": status, "code": code}
         )
         if status == "ERROR" and not self._may_be_out:
-            return Decision(State.REJECTED, code=code)
+            return AttemptEnd(State.REJECTED, code=code)
         self._may_be_out, self._polls_to_send = True, RESEND_POLLS
         return None
 
-    def _look(self) -> Decision | None:
+    def _look(self) -> AttemptEnd | None:
         try:
             found = self._node.transaction(self._attempt.hash)
         except (RpcError, KeyError, ValueError) as error:
@@ -92,12 +92,12 @@ class Submission:
             return None
         return self._decide(found)
 
-    def _decide(self, found: Found) -> Decision | None:
+    def _decide(self, found: Found) -> AttemptEnd | None:
         """Read an answer. A node that has seen a ledger close after the time bounds has seen all chances."""
         if found.status == "SUCCESS":
-            return Decision(State.SETTLED, found.ledger)
+            return AttemptEnd(State.SETTLED, found.ledger)
         if found.status == "FAILED":
-            return Decision(State.FAILED, found.ledger)
+            return AttemptEnd(State.FAILED, found.ledger)
         if found.latest.closed_at > self._attempt.max_time:
-            return Decision(State.DEAD)
+            return AttemptEnd(State.DEAD)
         return None

@@ -18,7 +18,7 @@ def allow_files(count: int) -> int:
     return count if soft == resource.RLIM_INFINITY else soft
 
 
-worker_class = "provider.web.server_worker.Worker"
+worker_class = "provider.web.server_worker.WebWorker"
 workers = int(os.environ.get("WEB_PROCESSES", "1"))
 # A platform that sets PORT routes to every interface; on a desk the service stays private.
 bind = f"0.0.0.0:{os.environ['PORT']}" if "PORT" in os.environ else "127.0.0.1:8000"

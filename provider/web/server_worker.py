@@ -27,7 +27,7 @@ PROBLEM = (
 )
 
 
-class Worker(GeventWorker):  # type: ignore[misc]
+class WebWorker(GeventWorker):  # type: ignore[misc]
     """Serves each connection in a greenlet."""
 
     wsgi: Any

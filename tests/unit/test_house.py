@@ -27,18 +27,7 @@ def test_only_the_charge_policy_compares_policies() -> None:
     assert named == {"services/charge.py"}
 
 
-TWO_MEANINGS = {
-    "Meta": "marshmallow's name for the options of a schema",
-    "Decision": "the reconciler's and the facilitator's",
-    "Entry": "the RPC client's and the chain double's",
-    "Evidence": "what one RPC shows to the reconciler, and what the chain shows to a buyer",
-    "Platform": "the composition root, and what `provider dev` runs",
-    "RpcError": "raised by the RPC client, answered by the chain double",
-    "Settler": "the provider's and the facilitator's",
-    "Transfer": "the chain's and its double's",
-    "View": "of the chain double's ledger, and of a job",
-    "Worker": "a remote worker, and a process of the web server",
-}
+TWO_MEANINGS = {"Meta": "marshmallow's name for the options of a schema"}
 """Class names that two modules define. One that is not needed here any more must go."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from provider.localnet.chain.faults import KINDS, Faults
-from provider.localnet.chain.model import Transfer
+from provider.localnet.chain.model import TokenMove
 from provider.localnet.chain.state import ChainState
 
 MAX_CLOSE = 100_000
@@ -98,7 +98,7 @@ class Admin:
         return {"min_temporary_ttl": min_temporary_ttl}
 
 
-def _transfer(item: Transfer) -> Json:
+def _transfer(item: TokenMove) -> Json:
     """Amount and nonce as strings: both exceed what JSON numbers hold in many languages."""
     return {
         "txHash": item.tx_hash,

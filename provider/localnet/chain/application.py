@@ -9,7 +9,7 @@ from stellar_sdk import xdr
 from provider.localnet.chain import changes, extension, host, xdrout
 from provider.localnet.chain.books import Books
 from provider.localnet.chain.errors import HostError
-from provider.localnet.chain.model import Applied, History, Pending, Transfer
+from provider.localnet.chain.model import Applied, History, Pending, TokenMove
 from provider.localnet.chain.world import Snapshot
 
 
@@ -20,7 +20,7 @@ class Application:
         self._books, self._envelope, self._fails = books, item.envelope, item.fail
         self._ledger, self._order = ledger, order
         self._world = Snapshot(books, ledger, ledger)
-        self.moved: list[Transfer] = []
+        self.moved: list[TokenMove] = []
 
     def run(self) -> Applied:
         """Charge fee and sequence in any case; keep the effects of an operation that did not fail."""
@@ -75,7 +75,7 @@ class Application:
         nonce = effects.consumed[0].nonce if effects.consumed else None
         tx_hash = self._envelope.hash.hex()
         for sender, recipient, amount in effects.moved:
-            self.moved.append(Transfer(tx_hash, self._ledger, sender, recipient, amount, nonce))
+            self.moved.append(TokenMove(tx_hash, self._ledger, sender, recipient, amount, nonce))
 
     def _write_back(self) -> None:
         """Write every live entry that the footprint lets be written, changed or not.

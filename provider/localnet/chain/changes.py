@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from stellar_sdk import xdr
 from stellar_sdk.utils import sha256
 
-from provider.localnet.chain.world import Entry, Snapshot
+from provider.localnet.chain.world import Snapshot, StoredEntry
 
 _Type = xdr.LedgerEntryChangeType
 
-Seen = Mapping[bytes, tuple[xdr.LedgerKey, Entry | None]]
+Seen = Mapping[bytes, tuple[xdr.LedgerKey, StoredEntry | None]]
 
 
 def seen(keys: list[xdr.LedgerKey], world: Snapshot) -> Seen:
@@ -33,13 +33,15 @@ def since(before: Seen, world: Snapshot) -> xdr.LedgerEntryChanges:
     return xdr.LedgerEntryChanges(found)
 
 
-def _entry_changes(was: Entry | None, now: Entry) -> Iterator[xdr.LedgerEntryChange]:
+def _entry_changes(was: StoredEntry | None, now: StoredEntry) -> Iterator[xdr.LedgerEntryChange]:
     if was is None or (was.modified, was.data) != (now.modified, now.data):
         before = None if was is None else _ledger_entry(was.data, was.modified)
         yield from _change(before, _ledger_entry(now.data, now.modified))
 
 
-def _ttl_changes(key: xdr.LedgerKey, was: Entry | None, now: Entry) -> Iterator[xdr.LedgerEntryChange]:
+def _ttl_changes(
+    key: xdr.LedgerKey, was: StoredEntry | None, now: StoredEntry
+) -> Iterator[xdr.LedgerEntryChange]:
     if now.live_until is None or (was is not None and was.live_until == now.live_until):
         return
     digest = sha256(key.to_xdr_bytes())
@@ -55,7 +57,7 @@ def _change(before: xdr.LedgerEntry | None, after: xdr.LedgerEntry) -> Iterator[
     yield xdr.LedgerEntryChange(_Type.LEDGER_ENTRY_UPDATED, updated=after)
 
 
-def _ttl_entry(digest: bytes, entry: Entry) -> xdr.LedgerEntry:
+def _ttl_entry(digest: bytes, entry: StoredEntry) -> xdr.LedgerEntry:
     ttl = xdr.TTLEntry(xdr.Hash(digest), xdr.Uint32(entry.live_until or 0))
     return _ledger_entry(xdr.LedgerEntryData(xdr.LedgerEntryType.TTL, ttl=ttl), entry.extended)
 

@@ -20,7 +20,7 @@ class HostError(Exception):
         )
 
 
-class RpcError(Exception):
+class JsonRpcError(Exception):
     """A JSON-RPC error object; the HTTP status stays 200."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -28,17 +28,17 @@ class RpcError(Exception):
         self.code, self.message = code, message
 
 
-class InvalidRequest(RpcError):
+class InvalidRequest(JsonRpcError):
     def __init__(self, message: str) -> None:
         super().__init__(-32600, message)
 
 
-class InvalidParams(RpcError):
+class InvalidParams(JsonRpcError):
     def __init__(self, message: str) -> None:
         super().__init__(-32602, message)
 
 
-class InternalError(RpcError):
+class InternalError(JsonRpcError):
     def __init__(self, message: str) -> None:
         super().__init__(-32603, message)
 

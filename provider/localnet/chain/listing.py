@@ -28,7 +28,7 @@ class Position:
 
 
 def transactions(
-    state: ChainState, params: Json, view: wire.View, most: int = MAX_LIMIT, missing: int | None = None
+    state: ChainState, params: Json, view: wire.LedgerView, most: int = MAX_LIMIT, missing: int | None = None
 ) -> Json:
     """One page, and the cursor of the last transaction or ledger that was looked at.
 
@@ -59,7 +59,7 @@ def _item(item: Applied, state: ChainState) -> Json:
     return {**found, "txHash": item.envelope.hash.hex(), "createdAt": int(closed_at)}
 
 
-def _start(params: Json, view: wire.View) -> Position:
+def _start(params: Json, view: wire.LedgerView) -> Position:
     """The first transaction wanted. Raises InvalidRequest for a ledger outside of the history.
 
     A cursor may lie anywhere: what the node lacks is noticed when it is read.

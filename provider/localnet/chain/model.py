@@ -86,7 +86,7 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class TokenMove:
     """One movement of the token, as the admin `state` shows it. `amount` in atomic units."""
 
     tx_hash: str

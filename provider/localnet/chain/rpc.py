@@ -15,7 +15,7 @@ from provider.localnet.chain.errors import (
     BrokenConnection,
     InternalError,
     InvalidParams,
-    RpcError,
+    JsonRpcError,
     ServerDown,
 )
 from provider.localnet.chain.faults import Faults
@@ -36,7 +36,7 @@ class Rpc:
         self, state: ChainState, faults: Faults, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self.state, self.faults, self._pause = state, faults, pause
-        self._methods: dict[str, Callable[[Json, wire.View], Json]] = {
+        self._methods: dict[str, Callable[[Json, wire.LedgerView], Json]] = {
             "getLatestLedger": self._get_latest_ledger,
             "getHealth": self._get_health,
             "getNetwork": self._get_network,
@@ -55,14 +55,14 @@ class Rpc:
             request = wire.request(body)
             reply["id"] = request.get("id")
             reply["result"] = self.call(str(request.get("method")), request.get("params"))
-        except RpcError as error:
+        except JsonRpcError as error:
             reply["error"] = {"code": error.code, "message": str(error)}
         return json.dumps(reply).encode()
 
     def call(self, method: str, params: Json | None = None) -> Json:
-        """One method, without the envelope. Raises RpcError."""
+        """One method, without the envelope. Raises JsonRpcError."""
         if method not in self._methods:
-            raise RpcError(-32601, "method not found")
+            raise JsonRpcError(-32601, "method not found")
         if not isinstance(params, dict | None):
             raise InvalidParams("parameters must be an object")
         self._refuse_service(method)
@@ -88,16 +88,16 @@ class Rpc:
             self._pause(down.params["seconds"])
         raise BrokenConnection
 
-    def _view(self, method: str) -> wire.View:
+    def _view(self, method: str) -> wire.LedgerView:
         with self.state.lock:
             self.state.tick()
             lag, prune = self.faults.take("lag", method), self.faults.take("prune", method)
             first = self.state.config.start_ledger
             latest = max(first, self.state.latest.sequence - int(lag.params["ledgers"] if lag else 0))
             oldest = max(self.state.oldest(latest), int(prune.params["oldest"] if prune else 0))
-            return wire.View(self.state.ledger(latest), self.state.ledger(min(oldest, latest)))
+            return wire.LedgerView(self.state.ledger(latest), self.state.ledger(min(oldest, latest)))
 
-    def _get_latest_ledger(self, params: Json, view: wire.View) -> Json:
+    def _get_latest_ledger(self, params: Json, view: wire.LedgerView) -> Json:
         return {
             "id": view.latest.hash,
             "protocolVersion": self.state.config.protocol_version,
@@ -107,23 +107,23 @@ class Rpc:
             "metadataXdr": "",
         }
 
-    def _get_health(self, params: Json, view: wire.View) -> Json:
+    def _get_health(self, params: Json, view: wire.LedgerView) -> Json:
         age = self.state.now() - view.latest.closed_at
         if age > max(UNHEALTHY_SECONDS, 2 * self.state.config.ledger_seconds):
             message = (
                 f"latency ({int(age)}s) since last known ledger closed is too high (>{UNHEALTHY_SECONDS}s)"
             )
-            raise RpcError(-32603, message)
+            raise JsonRpcError(-32603, message)
         window = {"ledgerRetentionWindow": self.state.config.retention}
         return {"status": "healthy", **view.as_json(), **window}
 
-    def _get_network(self, params: Json, view: wire.View) -> Json:
+    def _get_network(self, params: Json, view: wire.LedgerView) -> Json:
         return {
             "passphrase": self.state.config.passphrase,
             "protocolVersion": self.state.config.protocol_version,
         }
 
-    def _get_ledger_entries(self, params: Json, view: wire.View) -> Json:
+    def _get_ledger_entries(self, params: Json, view: wire.LedgerView) -> Json:
         """Entries come in the order of the request; missing ones are left out."""
         wanted = wire.ledger_keys(params)
         if self.faults.take("hide_settings", "getLedgerEntries"):
@@ -144,11 +144,11 @@ class Rpc:
                 entries.append(item if last is None else {**item, "liveUntilLedgerSeq": last})
         return {"entries": entries, "latestLedger": view.latest.sequence}
 
-    def _simulate_transaction(self, params: Json, view: wire.View) -> Json:
+    def _simulate_transaction(self, params: Json, view: wire.LedgerView) -> Json:
         text = wire.text(params, "transaction")
         return simulation.simulate(self.state, text, params, view.latest.sequence)
 
-    def _send_transaction(self, params: Json, view: wire.View) -> Json:
+    def _send_transaction(self, params: Json, view: wire.LedgerView) -> Json:
         try:
             envelope = Envelope.parse(wire.text(params, "transaction"), self.state.config.passphrase)
         except MalformedEnvelope as error:
@@ -185,7 +185,7 @@ class Rpc:
         item.fail = self.faults.take("fail_next", method) is not None
         return ("DUPLICATE" if duplicate else status), None
 
-    def _get_transaction(self, params: Json, view: wire.View) -> Json:
+    def _get_transaction(self, params: Json, view: wire.LedgerView) -> Json:
         tx_hash = wire.tx_hash(params)
         reply = {**view.as_json(), "txHash": tx_hash, **wire.NOT_FOUND}
         found = self.state.transaction(tx_hash.lower())
@@ -193,7 +193,7 @@ class Rpc:
             return reply
         return {**reply, **wire.applied(found, self.state.ledger(found.ledger))}
 
-    def _get_transactions(self, params: Json, view: wire.View) -> Json:
+    def _get_transactions(self, params: Json, view: wire.LedgerView) -> Json:
         method = "getTransactions"
         missing = self.faults.take("missing_metadata", method)
         return listing.transactions(
@@ -208,7 +208,7 @@ class Rpc:
         fault = self.faults.take("page_limit", method)
         return most if fault is None else int(fault.params["limit"])
 
-    def _get_events(self, params: Json, view: wire.View) -> Json:
+    def _get_events(self, params: Json, view: wire.LedgerView) -> Json:
         query = events.parse(params, self._page_limit("getEvents", events.MAX_LIMIT))
         start, end = query.span(view.oldest.sequence, view.latest.sequence)
         with self.state.lock:

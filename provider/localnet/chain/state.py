@@ -27,7 +27,7 @@ from provider.localnet.chain.model import (
     History,
     Ledger,
     Pending,
-    Transfer,
+    TokenMove,
     atomic,
 )
 from provider.localnet.chain.world import Snapshot
@@ -51,7 +51,7 @@ class ChainState:
         self.queue: list[Pending] = []
         self._banned: dict[bytes, int] = {}
         self.applied: list[Applied] = []
-        self.transfers: list[Transfer] = []
+        self.transfers: list[TokenMove] = []
         self._by_hash: dict[str, Applied] = {}
         self._clock, self._ahead = clock, 0.0
         self.ledgers: list[Ledger] = []

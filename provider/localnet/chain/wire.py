@@ -9,7 +9,7 @@ from typing import Any
 
 from stellar_sdk import xdr
 
-from provider.localnet.chain.errors import CaptiveCoreError, InvalidParams, InvalidRequest, RpcError
+from provider.localnet.chain.errors import CaptiveCoreError, InvalidParams, InvalidRequest, JsonRpcError
 from provider.localnet.chain.model import Applied, Ledger
 
 MAX_KEYS = 200
@@ -28,7 +28,7 @@ NOT_FOUND: Json = {
 
 
 @dataclass(frozen=True)
-class View:
+class LedgerView:
     """What this call sees of the chain: the last and the first ledger of a node that may lag."""
 
     latest: Ledger
@@ -65,7 +65,7 @@ def request(body: bytes) -> Json:
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise RpcError(-32700, "invalid request value") from error
+        raise JsonRpcError(-32700, "invalid request value") from error
     if not isinstance(request, dict) or not isinstance(request.get("method"), str):
         raise InvalidRequest("invalid request")
     return request

@@ -12,7 +12,7 @@ from provider.localnet.chain.model import Account, History, Token
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredEntry:
     """A ledger entry and the ledger of its last write; for contract data its last ledger, and since when."""
 
     data: xdr.LedgerEntryData
@@ -47,7 +47,7 @@ class Snapshot:
         """Return whether the nonce was consumed and its entry still lives."""
         return self._temporary_entry(keys.nonce_key(address, nonce)) is not None
 
-    def entry(self, key: xdr.LedgerKey) -> Entry | None:
+    def entry(self, key: xdr.LedgerKey) -> StoredEntry | None:
         """The entry behind a key, if it lives: expired temporary data is not found.
 
         Its last write may be a mere write-back (stellar-core ParallelApplyUtils.cpp:900-944).
@@ -58,7 +58,7 @@ class Snapshot:
         _, written = self._last(self._books.written, raw) or (0, 0)
         return replace(found, modified=max(found.modified, written))
 
-    def _entry(self, key: xdr.LedgerKey) -> Entry | None:
+    def _entry(self, key: xdr.LedgerKey) -> StoredEntry | None:
         if key.account is not None:
             return self._account_entry(keys.address_of_id(key.account.account_id))
         if key.trust_line is not None:
@@ -66,27 +66,27 @@ class Snapshot:
         if key.config_setting is not None:
             modified, ledgers = self._setting
             data = settings.entry(key.config_setting.config_setting_id, ledgers)
-            return Entry(data, modified) if data else None
+            return StoredEntry(data, modified) if data else None
         return self._data_entry(key) if key.contract_data is not None else None
 
     def _balance(self, address: str) -> tuple[int, int]:
         history = self._books.balances.get(address)
         return (history.at(self.at) if history else None) or (self.at, 0)
 
-    def _account_entry(self, address: str) -> Entry | None:
+    def _account_entry(self, address: str) -> StoredEntry | None:
         history = self._books.accounts.get(address)
         found = history.at(self.at) if history else None
-        return Entry(keys.account_entry(found[1], int(found[1].trustline)), found[0]) if found else None
+        return StoredEntry(keys.account_entry(found[1], int(found[1].trustline)), found[0]) if found else None
 
-    def _trustline_entry(self, address: str, key: xdr.LedgerKey) -> Entry | None:
+    def _trustline_entry(self, address: str, key: xdr.LedgerKey) -> StoredEntry | None:
         account = self.account(address)
         wanted = keys.trustline_key(address, self.token).to_xdr_bytes()
         if account is None or not account.trustline or key.to_xdr_bytes() != wanted:
             return None
         modified, balance = self._balance(address)
-        return Entry(keys.trustline_entry(address, balance, self.token), modified)
+        return StoredEntry(keys.trustline_entry(address, balance, self.token), modified)
 
-    def _data_entry(self, key: xdr.LedgerKey) -> Entry | None:
+    def _data_entry(self, key: xdr.LedgerKey) -> StoredEntry | None:
         data = key.contract_data
         assert data is not None
         if data.durability == keys.TEMPORARY:
@@ -96,7 +96,7 @@ class Snapshot:
         owner = keys.address_text(data.contract)
         return self._balance_entry(key) if owner == self.token.contract else None
 
-    def _temporary_entry(self, key: xdr.LedgerKey) -> Entry | None:
+    def _temporary_entry(self, key: xdr.LedgerKey) -> StoredEntry | None:
         """A nonce entry, the only temporary data that this chain has.
 
         It lives up to and with its last ledger (stellar-core LedgerTypeUtils.cpp:18-22).
@@ -105,9 +105,9 @@ class Snapshot:
         if last < self.ledger:
             return None
         void = xdr.SCVal(xdr.SCValType.SCV_VOID)
-        return Entry(keys.data_entry(key, void), 0, last, extended)
+        return StoredEntry(keys.data_entry(key, void), 0, last, extended)
 
-    def _instance_entry(self, owner: str, key: xdr.LedgerKey) -> Entry | None:
+    def _instance_entry(self, owner: str, key: xdr.LedgerKey) -> StoredEntry | None:
         account = self.account(owner)
         if owner == self.token.contract:
             value = keys.token_instance(self.token)
@@ -117,7 +117,7 @@ class Snapshot:
             return None
         return self._lasting(key, value, self._books.config.start_ledger)
 
-    def _balance_entry(self, key: xdr.LedgerKey) -> Entry | None:
+    def _balance_entry(self, key: xdr.LedgerKey) -> StoredEntry | None:
         """The balance of a C account. Those of G accounts are trustlines, so their key finds nothing."""
         data = key.contract_data
         assert data is not None
@@ -130,11 +130,11 @@ class Snapshot:
         modified, balance = self._balance(owner)
         return self._lasting(key, keys.balance_value(balance), modified)
 
-    def _lasting(self, key: xdr.LedgerKey, value: xdr.SCVal, modified: int) -> Entry:
+    def _lasting(self, key: xdr.LedgerKey, value: xdr.SCVal, modified: int) -> StoredEntry:
         """A persistent entry: none ever runs out here."""
         extended, last = self._last(self._books.live_until, key.to_xdr_bytes()) or (0, 0)
         last = max(last, self.at + settings.MIN_PERSISTENT_TTL)
-        return Entry(keys.data_entry(key, value), modified, last, extended)
+        return StoredEntry(keys.data_entry(key, value), modified, last, extended)
 
     def _last(self, table: dict[bytes, History[int]], key: bytes) -> tuple[int, int] | None:
         """The last change of a number, as (ledger of the change, number)."""

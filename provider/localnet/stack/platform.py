@@ -23,7 +23,7 @@ READY_SECONDS = 90.0
 FAILED = 1
 
 
-class Platform:
+class LocalStack:
     """All processes of a plan, run until a signal comes or one of them ends."""
 
     def __init__(self, plan: Plan, keep_data: bool = False) -> None:

@@ -56,6 +56,7 @@ def job_page(job: Job, place: Place | None, service: Service | None, settings: S
     response = _page(
         "job.html",
         job=dump_job(job, place),
+        pays_first=job.charge.pays_first,
         event=event_id(job, place),
         is_final=job.is_final,
         headline=headline,

@@ -52,10 +52,11 @@ def _json(value: Any) -> Response:
 
 def _page() -> str:
     settings = parts().settings
-    services = [describe(listing, settings) for listing in parts().listings.values()]
+    listings = parts().listings.values()
     return render_template(
         "home.html",
-        services=services,
+        services=[describe(listing, settings) for listing in listings],
+        paying_first={listing.service.name for listing in listings if listing.service.charge.pays_first},
         currency=currency(settings),
         network=settings.network,
         asset=settings.asset,

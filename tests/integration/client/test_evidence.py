@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from provider.client import Payment
-from provider.client.evidence import NOT_ASKED, ChainWitness, Evidence, Standing
+from provider.client.evidence import NOT_ASKED, ChainAnswer, ChainWitness, Standing
 from provider.networks import PUBNET
 from provider.payments.models import PaymentPayload
 from provider.payments.stellar.check import identify_payment
@@ -35,7 +35,7 @@ def payment(net: LocalNet, signed: PaymentPayload) -> Payment:
     return replace(PAYMENT, asset=terms.asset, nonce=nonce, **parties, **ledgers)
 
 
-def look(net: LocalNet, payment: Payment, transaction: str = "") -> Evidence:
+def look(net: LocalNet, payment: Payment, transaction: str = "") -> ChainAnswer:
     return ChainWitness(net.chain.url).look(payment, transaction)
 
 
@@ -76,7 +76,7 @@ def test_an_old_payment_that_was_made_is_found_among_the_events(
     """Its nonce entry is gone by then."""
     transaction = net.settle(signed)["transaction"]
     net.state.close(20_000)
-    assert look(net, payment) == Evidence(Standing.PAID, transaction, look(net, payment).ledger)
+    assert look(net, payment) == ChainAnswer(Standing.PAID, transaction, look(net, payment).ledger)
 
 
 def test_an_rpc_of_another_network_proves_nothing(net: LocalNet, payment: Payment) -> None:

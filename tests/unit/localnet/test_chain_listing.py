@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from provider.localnet.chain.errors import RpcError
+from provider.localnet.chain.errors import JsonRpcError
 from tests.unit.localnet.support import Town
 from tests.unit.localnet.test_chain_entries import ARCHIVAL
 
@@ -15,7 +15,7 @@ def listed(town: Town, start: int = 0, **pagination: Any) -> dict[str, Any]:
 
 
 def error(town: Town, method: str, params: dict[str, Any]) -> tuple[int, str]:
-    with pytest.raises(RpcError) as caught:
+    with pytest.raises(JsonRpcError) as caught:
         town.rpc.call(method, params)
     return caught.value.code, str(caught.value)
 

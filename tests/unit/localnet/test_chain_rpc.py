@@ -7,7 +7,7 @@ import pytest
 from stellar_sdk import Keypair, StrKey, scval, xdr
 
 from provider.localnet.chain import events, horizon, keys
-from provider.localnet.chain.errors import InvalidParams, InvalidRequest, RpcError
+from provider.localnet.chain.errors import InvalidParams, InvalidRequest, JsonRpcError
 from provider.localnet.chain.model import NULL_ACCOUNT
 from tests.unit.localnet.support import Town
 
@@ -102,14 +102,14 @@ def test_entries_come_in_the_order_of_the_request(town: Town) -> None:
 def test_a_key_that_comes_twice_fails_the_whole_request(town: Town) -> None:
     """With a status in place of a reason. Was red: it was answered once."""
     key = keys.account_key(town.payer.public_key)
-    with pytest.raises(RpcError, match=r"could not query captive core: .* \(404\)") as caught:
+    with pytest.raises(JsonRpcError, match=r"could not query captive core: .* \(404\)") as caught:
         entries(town, key, key)
     assert caught.value.code == -32603
 
 
 def test_no_keys_are_an_error(town: Town) -> None:
     """Was red: they were an empty answer."""
-    with pytest.raises(RpcError, match="no keys specified in request"):
+    with pytest.raises(JsonRpcError, match="no keys specified in request"):
         entries(town)
 
 
@@ -234,7 +234,7 @@ def test_a_node_half_a_minute_behind_is_unhealthy(town: Town) -> None:
     assert town.rpc.call("getHealth")["latestLedger"] == town.ledger - 6
     town.faults.clear()
     town.faults.add("lag", ledgers=7)
-    with pytest.raises(RpcError, match="latency"):
+    with pytest.raises(JsonRpcError, match="latency"):
         town.rpc.call("getHealth")
 
 
