@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import click
 
@@ -18,25 +18,53 @@ QUIET = ["--without-gossip", "--without-mingle"]
 
 @click.command("worker")
 @click.argument("kinds", nargs=-1, required=True, type=click.Choice(["handle", "settle", "maintenance"]))
+@click.option("--service", "only", multiple=True, metavar="NAME", help="Serve this service; repeatable.")
+@click.option("--except", "without", multiple=True, metavar="NAME", help="Serve all but this; repeatable.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Jobs at once. Default: 4 handle, 16 others.")
 @app_option
-def command(kinds: tuple[str, ...], concurrency: int | None, app: str) -> None:
+def command(
+    kinds: tuple[str, ...], only: tuple[str, ...], without: tuple[str, ...], concurrency: int | None, app: str
+) -> None:
     """Run a worker that handles jobs, settles payments, or does maintenance.
 
     Handlers need processes, since nothing else can stop them; settling and maintenance wait on the
     network and share threads (standard C2). So `handle` stands alone; `settle maintenance` may be one.
+    A machine made for some services takes them with --service; each of the others needs a worker elsewhere.
     """
     if "handle" in kinds and len(set(kinds)) > 1:
         raise click.UsageError("handle needs a worker of its own: its pool is another one (standard C2)")
+    if (only or without) and "maintenance" in kinds:
+        raise click.UsageError("maintenance is for all services: start it without --service and --except")
     os.environ.update(worker_environment(kinds))
-    services = list(load_registry(Settings.from_env().provider_services))
+    services = served(list(load_registry(Settings.from_env().provider_services)), only, without)
     if not (names := [name for kind in kinds for name in queues(kind, services)]):
-        raise click.UsageError("all services are remote: `provider remote-worker` runs their jobs")
-    become(worker_command(kinds, names, concurrency, app))
+        raise click.UsageError("all these services are remote: `provider remote-worker` runs their jobs")
+    become(worker_command(kinds, names, concurrency, app, node_name(kinds, only, without)))
+
+
+def served(services: Sequence[Service], only: Collection[str], without: Collection[str]) -> list[Service]:
+    """Choose the services of a worker. Raises `click.UsageError` for unknown names, and if none is left."""
+    if only and without:
+        raise click.UsageError("give --service or --except, not both")
+    names = sorted(service.name for service in services)
+    if unknown := sorted({*only, *without}.difference(names)):
+        raise click.UsageError(f"no service is called {', '.join(unknown)}; there are {', '.join(names)}")
+    chosen = [
+        service for service in services if (not only or service.name in only) and service.name not in without
+    ]
+    if not chosen:
+        raise click.UsageError("--except leaves no service to serve")
+    return chosen
+
+
+def node_name(kinds: Iterable[str], only: Iterable[str] = (), without: Iterable[str] = ()) -> str:
+    """Name the worker for Flower and logs: two of one machine that serve different services differ."""
+    chosen = "".join([*(f"+{name}" for name in sorted(only)), *(f"-{name}" for name in sorted(without))])
+    return f"{'-'.join(kinds)}{chosen}@{socket.gethostname()}"
 
 
 def worker_command(
-    kinds: tuple[str, ...], names: list[str], concurrency: int | None, app: str = APP
+    kinds: tuple[str, ...], names: list[str], concurrency: int | None, app: str = APP, node: str = ""
 ) -> list[str]:
     """Build the command line of Celery, for queues of these names."""
     handles = "handle" in kinds
@@ -45,7 +73,7 @@ def worker_command(
         *python_module("celery", "--quiet", "--app", app, "worker"),
         *("--pool", pool, "--concurrency", str(concurrency or jobs)),
         *("--queues", ",".join(names)),
-        *("--hostname", f"{'-'.join(kinds)}@{socket.gethostname()}"),
+        *("--hostname", node or node_name(kinds)),
         *QUIET,
     ]
 

@@ -1,10 +1,11 @@
 """`provider worker`: the right pool and the right queues for each kind of work (standard C2)."""
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from provider.cli.main import main
-from provider.cli.worker import queues, worker_command, worker_environment
+from provider.cli.worker import node_name, queues, served, worker_command, worker_environment
 from tests.support.jobs import service
 
 SERVICES = [service("a"), service("b"), service("far", remote=True)]
@@ -47,3 +48,49 @@ def test_wrong_settings_are_told_before_celery_starts(monkeypatch: pytest.Monkey
     assert result.exit_code == 2
     assert "PAY_TO" in result.stderr
     assert "NETWORK" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("only", "without", "expected"),
+    [
+        ((), (), ["a", "b", "far"]),
+        (("b",), (), ["b"]),
+        (("b", "a"), (), ["a", "b"]),
+        ((), ("a",), ["b", "far"]),
+    ],
+)
+def test_a_worker_serves_the_services_of_its_machine(
+    only: tuple[str, ...], without: tuple[str, ...], expected: list[str]
+) -> None:
+    """A machine with a GPU takes the one service that needs it."""
+    assert [service.name for service in served(SERVICES, only, without)] == expected
+
+
+@pytest.mark.parametrize(
+    ("only", "without", "error"),
+    [
+        (("a",), ("b",), "not both"),
+        (("c",), (), "no service is called c; there are a, b, far"),
+        ((), ("a", "b", "far"), "leaves no service"),
+    ],
+)
+def test_a_worker_of_no_service_does_not_start(
+    only: tuple[str, ...], without: tuple[str, ...], error: str
+) -> None:
+    """A name with a typing error would otherwise leave a lane without a worker."""
+    with pytest.raises(click.UsageError, match=error):
+        served(SERVICES, only, without)
+
+
+def test_workers_of_one_machine_have_names_of_their_own() -> None:
+    """Flower shows one worker a name."""
+    assert node_name(["handle"], ("gpu",)).startswith("handle+gpu@")
+    assert node_name(["handle"], (), ("gpu",)).startswith("handle-gpu@")
+    assert node_name(["settle", "maintenance"]).startswith("settle-maintenance@")
+
+
+def test_maintenance_is_for_all_services() -> None:
+    """A sweep of one service would look like a sweep."""
+    result = CliRunner().invoke(main, ["worker", "maintenance", "--service", "a"])
+    assert result.exit_code == 2
+    assert "looks after all services" in result.stderr
