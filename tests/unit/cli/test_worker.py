@@ -93,4 +93,4 @@ def test_maintenance_is_for_all_services() -> None:
     """A sweep of one service would look like a sweep."""
     result = CliRunner().invoke(main, ["worker", "maintenance", "--service", "a"])
     assert result.exit_code == 2
-    assert "looks after all services" in result.stderr
+    assert "is for all services" in result.stderr
