@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import redis
+import structlog
 
 from tests.support.redis_server import RedisServer, running_redis
 
@@ -13,6 +14,13 @@ def shared_redis() -> Iterator[RedisServer]:
     """Run one durable Redis for the whole session; use `redis_url`, which empties it."""
     with running_redis() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def logs_of_its_own() -> Iterator[None]:
+    """Let no test log as an earlier one of its process configured it."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture
