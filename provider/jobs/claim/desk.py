@@ -145,10 +145,11 @@ class ClaimDesk:
         checked = self._check(service, call.payload, offer, now)
         job_id = job_id or new_job_id(service.name)
         place = place_for(job_id, call.digest)
+        self._reserve(service, place, self._window(service, checked, now, read_at), seconds=0)
+        self._verify(call.payload, offer)
         window = self._window(service, checked, now, read_at)
         average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
         try:
-            self._verify(call.payload, offer)
             self._bind_identifier(call)
         except BaseException:
             self._lanes.release(service, place)

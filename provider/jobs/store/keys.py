@@ -8,7 +8,7 @@
 | `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
-| `provider:{S}:reserved` | sorted set | `<job id> D`: places kept during verify, score = until when (ms) |
+| `provider:{S}:reserved` | sorted set | `<job id> D`: places of verified payments, score = kept until (ms) |
 | `provider:{S}:pace` | hash | `average_ms` of the service's handlers |
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |

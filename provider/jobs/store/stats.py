@@ -23,7 +23,7 @@ class LaneStats:
     jobs: Mapping[Status, int]
     """Jobs stored, by status."""
     reserved: int
-    """Places kept for payments that are being verified (Q3)."""
+    """Places kept for verified payments until their jobs are written (Q3)."""
     busy: int
     """Handlers running, of `concurrency`."""
     average_seconds: float

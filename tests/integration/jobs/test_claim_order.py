@@ -76,19 +76,19 @@ def test_a_payment_that_is_not_verified_leaves_nothing(
     assert platform.buy("strict", {"word": "x"}, payment).status is Status.QUEUED
 
 
-def test_a_payment_is_verified_while_its_place_is_kept(platform: Platform) -> None:
-    """Q3: two calls for the last place: the second waits for no verification."""
-    inside: list[Any] = []
+def test_a_place_is_kept_once_the_payment_is_verified(platform: Platform) -> None:
+    """Q3: before the verdict the last place is free, after it the claim has it."""
+    inside: list[None] = []
 
     def meanwhile(_: dict[str, Any]) -> tuple[int, Any]:
-        with pytest.raises(LaneFull) as error:
-            platform.desk.admits(platform.registry.get("strict"))
-        inside.append(error.value)
+        inside.append(platform.desk.admits(platform.registry.get("strict")))
         return 200, {"isValid": True}
 
     platform.facilitator.verify = meanwhile
     platform.buy("strict", {"word": "x"})
-    assert len(inside) == 1
+    assert inside == [None]
+    with pytest.raises(LaneFull):
+        platform.desk.admits(platform.registry.get("strict"))
 
 
 def test_the_time_a_verification_took_is_not_worked(platform: Platform) -> None:

@@ -9,14 +9,14 @@ from provider.jobs.store import keys
 from tests.integration.web.conftest import Shop
 
 
-def test_a_queued_call_takes_four_trips(shop: Shop, redis_url: str) -> None:
-    """The earlier claim, the lane, the claim, the record; its place in the lane comes with the record."""
+def test_a_queued_call_takes_five_trips(shop: Shop, redis_url: str) -> None:
+    """The earlier claim, the lane, the place, the claim, the record. The first two write nothing."""
     shop.call()
     with redis.Redis.from_url(redis_url).monitor() as monitor:
         assert shop.call().status_code == 202
         shop.store.ping()
         trips = [line["command"].split()[0] for line in _until_ping(monitor)]
-    assert trips == ["HGETALL", "EVALSHA", "EVALSHA", "EVALSHA"]
+    assert trips == ["HGETALL", *["EVALSHA"] * 4]
 
 
 def test_a_first_start_reads_no_checkpoints(shop: Shop, redis_url: str) -> None:

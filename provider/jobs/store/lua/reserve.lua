@@ -1,5 +1,5 @@
 #!lua
--- Keep a place in the lane while a payment is verified, if the lane admits one more (Q2, Q3).
+-- Keep a place in the lane for a payment that is verified, if the lane admits one more (Q2, Q3).
 -- A place that the job has already is not counted against it: it is kept for longer. One whose time is over counts
 -- no more; the sweep drops it.
 --
