@@ -106,10 +106,18 @@ class OutputNotReady(CallError):
 
 
 class PaymentMismatch(CallError):
-    """This payment was already used for another call."""
+    """This payment was used before, and this call does not show that it is the same one (standard J3)."""
 
     status = 409
     code = "payment_mismatch"
+    what_to_send = (
+        "This payment was used before. Its job is given for the identical call alone: the same input and "
+        "PAYMENT-SIGNATURE, with its payment identifier or, without one, a PAYER-PROOF header. "
+        "Do not pay again."
+    )
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or self.what_to_send)
 
 
 class IdentifierMismatch(CallError):

@@ -37,6 +37,9 @@ class Settings:
     facilitator_url: str = _setting("http://127.0.0.1:8200", "Base URL of the x402 facilitator.")
     facilitator_api_key: str = _setting("", "Bearer token for the facilitator, if it wants one.")
     stellar_rpc_urls: tuple[str, ...] = _setting((), "Stellar RPCs, by comma; the second must agree (§10).")
+    client_address: str = _setting(
+        "public", "Tells clients apart: public, connection, or forwarded:N behind N proxies (docs/deploy.md)."
+    )
     request_wait_seconds: int = _setting(25, "Longest time a request is held by Prefer: wait.")
     verify_timeout_seconds: float = _setting(10.0, "Time allowed for the facilitator's /verify.")
     settle_timeout_seconds: float = _setting(90.0, "Time allowed for the facilitator's /settle.")
@@ -135,6 +138,12 @@ _EXPLORER_URL = validate.Regexp(
 )
 
 
+_CLIENT_ADDRESS = validate.Regexp(
+    r"(public|connection|forwarded(:[1-9])?)$",
+    error="must be public, connection, or forwarded:N where N proxies stand before web (1 to 9)",
+)
+
+
 def _are_urls(values: list[str]) -> None:
     for value in values:
         _URL(value)
@@ -150,6 +159,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "redis_url": _REDIS_URL,
     "broker_url": _BROKER_URL,
     "explorer_url": _EXPLORER_URL,
+    "client_address": _CLIENT_ADDRESS,
     "network": validate.OneOf([TESTNET, PUBNET]),
     "asset": _is_contract,
     "pay_to": _is_payee,

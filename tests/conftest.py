@@ -18,7 +18,15 @@ def shared_redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(autouse=True)
 def logs_of_its_own() -> Iterator[None]:
-    """Let no test log as an earlier one of its process configured it."""
+    """Send each test's log lines to pytest, however an earlier test of the process configured them.
+
+    Unconfigured they would be printed, and mix with the output of a command under test.
+    """
+    structlog.configure(
+        processors=[structlog.processors.KeyValueRenderer(key_order=["event"])],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
     yield
     structlog.reset_defaults()
 

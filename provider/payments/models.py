@@ -61,6 +61,8 @@ class PaymentIdentity:
     payer: str
     nonce: int
     envelope_digest: str
+    authorization_digest: str
+    """Equal for every envelope that carries this signed authorisation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,5 @@
-"""Fixtures for the threat table."""
+"""Fixtures of the threat table: each file here is one threat, and one row of docs/security.md."""
 
-from collections.abc import Iterator
+from tests.integration.jobs.conftest import platform
 
-import pytest
-
-from tests.support.jobs import Platform, running_platform
-
-
-@pytest.fixture
-def platform(redis_url: str) -> Iterator[Platform]:
-    """Give a provider whose every step the test takes itself."""
-    with running_platform(redis_url) as parts:
-        yield parts
+__all__ = ["platform"]

@@ -10,6 +10,7 @@ from stellar_sdk import Keypair
 
 from provider import platform
 from provider.chain.clock import LedgerClock, LedgerTime
+from provider.jobs.claim.paid_call import Caller
 from provider.jobs.model.job import Job
 from provider.networks import USDC
 from provider.payments.facilitator import FacilitatorClient
@@ -129,11 +130,12 @@ class Platform:
 
     def buy(
         self, service_name: str = "after", value: dict[str, Any] | None = None,
-        payment: PaymentPayload | None = None, proof: str | None = None,
+        payment: PaymentPayload | None = None, proof: str | None = None, address: str = "198.51.100.7",
     ) -> Job:  # fmt: skip
         """Make a paid call."""
         service, given = self.registry.get(service_name), value or {}
-        return self.desk.call(service, lambda: given, payment or self.payment(service_name), proof)
+        caller = Caller(proof, address)
+        return self.desk.call(service, lambda: given, payment or self.payment(service_name), caller)
 
     def job(self, job: Job) -> Job:
         """Read a job again."""

@@ -33,12 +33,16 @@ def signed_payment(
     nonce: int | None = None,
     arm: str = "address",
     identifier: str | None = None,
+    payer: str | None = None,
 ) -> PaymentPayload:
-    """Sign a transfer that fits the offer; `arm` is address, address_v2 or address_with_delegates."""
+    """Sign a transfer that fits the offer; `arm` is address, address_v2 or address_with_delegates.
+
+    `payer` may be a contract (C…) of which the key is a signer.
+    """
     nonce = secrets.randbits(63) if nonce is None else nonce
     passphrase = PASSPHRASES[requirements.network]
-    call = transfer(requirements, keypair.public_key)
-    entry = signed_entry(call, keypair, expiration_ledger, nonce, passphrase, arm)
+    call = transfer(requirements, payer or keypair.public_key)
+    entry = signed_entry(call, keypair, expiration_ledger, nonce, passphrase, arm, payer)
     extensions = {"payment-identifier": {"info": {"required": False, "id": identifier}}} if identifier else {}
     return PaymentPayload(
         accepted=requirements, transaction=envelope(call, [entry], passphrase), extensions=extensions
@@ -59,10 +63,12 @@ def transfer(requirements: PaymentRequirements, payer: str) -> xdr.InvokeContrac
 
 
 def signed_entry(
-    call: xdr.InvokeContractArgs, keypair: Keypair, expiration: int, nonce: int, passphrase: str, arm: str
-) -> xdr.SorobanAuthorizationEntry:
-    """Authorise the call for the keypair's account."""
-    unsigned = _unsigned_entry(call, keypair.public_key, nonce, "address_v2" if arm not in _ARMS else arm)
+    call: xdr.InvokeContractArgs, keypair: Keypair, expiration: int, nonce: int, passphrase: str, arm: str,
+    payer: str | None = None,
+) -> xdr.SorobanAuthorizationEntry:  # fmt: skip
+    """Authorise the call for the keypair's account, or for another payer."""
+    payer = payer or keypair.public_key
+    unsigned = _unsigned_entry(call, payer, nonce, "address_v2" if arm not in _ARMS else arm)
     if arm == "address_with_delegates":
         delegate = DelegateSignature(Keypair.random().public_key)
         unsigned = build_with_delegates_entry(unsigned, expiration, [delegate])

@@ -6,31 +6,27 @@ that matters: until then nothing was promised and nothing was sent.
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from provider.chain.clock import LedgerClock, LedgerTime
-from provider.errors import IdentifierMismatch, InvalidInput, JobNotFound, PaymentMismatch, PaymentRejected
-from provider.jobs.claim.paid_call import PaidCall, draft_of
+from provider.errors import IdentifierMismatch, InvalidInput, PaymentRejected
+from provider.jobs.claim.paid_call import UNKNOWN, Caller, PaidCall, draft_of
+from provider.jobs.claim.replay import Replays, Value
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
 from provider.jobs.model.job_id import new_job_id, place_for
 from provider.jobs.model.pace import place_of
 from provider.jobs.model.status import Status
-from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys
+from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
-from provider.payments.stellar.proof import verify_proof
 from provider.services import Service
 from provider.settings import Settings
-
-Value = Callable[[], dict[str, Any]]
-"""Gives the input of a call, or raises InvalidBody: decoding it comes after the replay look-up (H2)."""
 
 
 class ClaimDesk:
@@ -46,6 +42,7 @@ class ClaimDesk:
     ) -> None:
         self._store = store
         self._claims = ClaimKeys(store)
+        self._replays = Replays(store, self._claims, settings.public_url)
         self._lanes = Lanes(store)
         self._facilitator = facilitator
         self._clock = clock
@@ -70,19 +67,19 @@ class ClaimDesk:
         """Raise LaneFull when a call of this service would find no place (H1)."""
         self._reserve(service, "", seconds=0)
 
-    def call(self, service: Service, value: Value, payload: PaymentPayload, proof: str | None = None) -> Job:
+    def call(self, service: Service, value: Value, payload: PaymentPayload, caller: Caller = UNKNOWN) -> Job:
         """Turn a paid call into a job, or give the job it became before.
 
         Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, LaneFull,
         FacilitatorUnreachable or StoreUnavailable; only the last leaves it open whether there is a job.
         """
-        call = PaidCall.of(service, payload, proof)
+        call = PaidCall.of(service, payload, caller)
         if call.identifier:
-            bound = self._claims.identified(call.identifier)
+            bound = self._claims.identified(call.identity.payer, call.identifier)
             if bound not in (None, call.digest):
                 raise IdentifierMismatch
         earlier = self._claims.find(call.digest)
-        job = self._replay(call, earlier, value) if earlier else None
+        job = self._replays.job(call, earlier, value) if earlier else None
         if job is not None:
             return job
         try:
@@ -93,45 +90,13 @@ class ClaimDesk:
                 raise
             return job
 
-    # The same payment again (J3)
-
-    def _replay(self, call: PaidCall, earlier: Claim, value: Value) -> Job | None:
-        """Give the job this very call became; None when a crash came between claim and record (J7)."""
-        if call.identity.envelope_digest != earlier.envelope:
-            self._claims.count_mismatch(call.digest)
-            raise PaymentMismatch
-        if call.call_digest(value()) != earlier.call:
-            raise PaymentMismatch
-        if earlier.identifier and call.identifier != earlier.identifier:
-            raise PaymentMismatch("This payment came with a payment identifier: send it again with it.")
-        if not earlier.identifier and earlier.mismatches >= MISMATCHES_ALLOWED:
-            self._refuse_strangers(call)
-        try:
-            return self._store.get(earlier.job)
-        except JobNotFound:
-            current = self._claims.find(call.digest)
-            if current is None or current.gone:
-                raise PaymentMismatch("This payment was used for a job that is deleted by now.") from None
-        return None
-
     def _claimed_meanwhile(self, call: PaidCall, value: Value) -> Job | None:
         """Give the job that another call made of the payment while this one was judged.
 
         Its settlement may be why the facilitator refused, and a 402 would have the buyer sign again (H4).
         """
         earlier = self._claims.find(call.digest)
-        return self._replay(call, earlier, value) if earlier else None
-
-    def _refuse_strangers(self, call: PaidCall) -> None:
-        if call.proof is None or not verify_proof(
-            call.proof,
-            payer=call.identity.payer,
-            service=call.service.name,
-            nonce=call.identity.nonce,
-            public_url=self._settings.public_url,
-            now=time.time(),
-        ):
-            raise PaymentMismatch("Others tried this payment: it is replayed only with a PAYER-PROOF header.")
+        return self._replays.job(call, earlier, value) if earlier else None
 
     # A new payment
 
@@ -196,7 +161,8 @@ class ClaimDesk:
     def _bind_identifier(self, call: PaidCall) -> None:
         if call.identifier:
             seconds = self._settings.retention_seconds + call.service.max_timeout_seconds
-            if not self._claims.bind_identifier(call.identifier, call.digest, seconds=seconds):
+            payer, identifier = call.identity.payer, call.identifier
+            if not self._claims.bind_identifier(payer, identifier, call.digest, seconds=seconds):
                 raise IdentifierMismatch
 
     def _record(
@@ -209,10 +175,10 @@ class ClaimDesk:
         """
         service = call.service
         while True:
-            taken = self._claims.take(call.digest, call.claim(job_id, value))
+            taken = self._claims.take(call.digest, call.claim(job_id, value), call.caller.address)
             if taken is not None and taken.job != job_id:
                 self._lanes.release(service, place_for(job_id, call.digest))
-                if job := self._replay(call, taken, lambda: value):
+                if job := self._replays.job(call, taken, lambda: value):
                     return job
                 job_id = taken.job
             elif written := self._store.create(job_id, draft):

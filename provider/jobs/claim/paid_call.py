@@ -18,9 +18,22 @@ from provider.payments.models import (
     claim_digest,
 )
 from provider.payments.schemas import dump_payload, dump_requirements
-from provider.payments.stellar.check import identify_payment
+from provider.payments.stellar.check import identify_payment, payment_signers
 from provider.services import Service
 from provider.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a call shows of its sender beside the payment (J3)."""
+
+    proof: str | None = None
+    """The header PAYER-PROOF."""
+    address: str = ""
+    """Of the client, as far as it is known to be its own."""
+
+
+UNKNOWN = Caller()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +46,14 @@ class PaidCall:
     digest: str
     """The claim key: digest of (network, asset, payer, nonce)."""
     identifier: str | None
-    proof: str | None
+    caller: Caller
 
     @classmethod
-    def of(cls, service: Service, payload: PaymentPayload, proof: str | None) -> "PaidCall":
+    def of(cls, service: Service, payload: PaymentPayload, caller: Caller) -> "PaidCall":
         """Read the identity of a payment. Raises PaymentRejected for what cannot be identified."""
         identity = identify_payment(payload)
         digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
-        return cls(service, payload, identity, digest, read_identifier(payload), proof)
+        return cls(service, payload, identity, digest, read_identifier(payload), caller)
 
     def call_digest(self, value: Any) -> str:
         """Digest service and input, so that the same payment with another input is seen (J3)."""
@@ -49,7 +62,18 @@ class PaidCall:
 
     def claim(self, job_id: str, value: Any) -> Claim:
         """Give the claim that this call makes for a job."""
-        return Claim(job_id, self.call_digest(value), self.identity.envelope_digest, self.identifier)
+        identity = self.identity
+        return Claim(
+            job_id,
+            self.call_digest(value),
+            identity.envelope_digest,
+            identity.authorization_digest,
+            self.identifier,
+        )
+
+    def signing_keys(self) -> list[str]:
+        """Return the keys that signed the payment, as accounts: each may prove that it asks again."""
+        return payment_signers(self.payload)
 
 
 def draft_of(

@@ -118,6 +118,12 @@ class Job:
         return begun and self.status in (Status.PENDING, Status.RUNNING)
 
     @property
+    def may_be_public(self) -> bool:
+        """A settlement of its payment was begun, so that the envelope may be on the chain for all to read."""
+        begun = self.settling_since_ms is not None or self.charged or bool(self.settlement)
+        return begun or self.status is Status.PAYMENT_UNCERTAIN or self.error is ErrorCode.PAYMENT_FAILED
+
+    @property
     def lacks_output(self) -> bool:
         """The output that the payment is for is missing: the job cannot succeed (§10, 6)."""
         return self.charge.withholds_output and self.output is None

@@ -11,8 +11,9 @@
 | `provider:{S}:reserved` | sorted set | `<job id> D`: places of verified payments, score = kept until (ms) |
 | `provider:{S}:pace` | hash | `average_ms` of the service's handlers |
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
-| `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier (J2, J3) |
-| `provider:{identifier:D}` | string | claim digest bound to a payment-identifier (H8), expires with the job |
+| `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier, client … (J2, J3) |
+| `provider:{identifier:D}` | string | claim bound to an identifier of a payer (H8), expires with the job |
+| `provider:client-key` | string | random key of the digests of clients' addresses in claims (J3) |
 | `provider:workers` | hash | per remote worker, the digest of its token and its services (§11) |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
 | `provider:cursor:reconcile` | hash | per service, how far the reconciler got |
@@ -34,6 +35,7 @@ SERVICES = f"{PREFIX}:services"
 WORKERS = f"{PREFIX}:workers"
 RECONCILE_CURSOR = f"{PREFIX}:cursor:reconcile"
 CLOCK = f"{PREFIX}:clock"
+CLIENT_KEY = f"{PREFIX}:client-key"
 FIGURES = f"{PREFIX}:figures"
 EVENTS = f"{PREFIX}:*:job:*"
 """Pattern of all record channels."""
@@ -91,5 +93,6 @@ def round_of(entry: str) -> str:
     return f"{PREFIX}:round:{entry}"
 
 
-def identifier(value: str) -> str:
-    return f"{PREFIX}:{{identifier:{hashlib.sha256(value.encode()).hexdigest()[:32]}}}"
+def identifier(payer: str, value: str) -> str:
+    text = f"{payer} {value}"
+    return f"{PREFIX}:{{identifier:{hashlib.sha256(text.encode()).hexdigest()[:32]}}}"

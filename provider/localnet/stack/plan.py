@@ -76,6 +76,7 @@ class Plan:
         """Give what every process of ours reads from its environment."""
         return {
             "PUBLIC_URL": self.web_url,
+            "CLIENT_ADDRESS": "connection",
             "PROVIDER_SERVICES": self.services,
             "REDIS_URL": self.redis_url,
             "BROKER_URL": "",

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 from provider.errors import PaymentRejected
-from provider.networks import NETWORK_IDS
+from provider.networks import NETWORK_IDS, is_account
 from provider.payments import reasons
 from provider.payments.models import (
     SCHEME,
@@ -23,7 +23,7 @@ from provider.payments.models import (
 from provider.payments.schemas import dump_requirements
 from provider.payments.stellar import envelope
 from provider.payments.stellar.envelope import PaymentEnvelope
-from provider.payments.stellar.signature import check_signature
+from provider.payments.stellar.signature import check_signature, signing_keys
 from provider.payments.stellar.signed import Authorization, ContractCall
 from provider.strict_json import same_json
 
@@ -41,7 +41,25 @@ def identify_payment(payload: PaymentPayload) -> PaymentIdentity:
     network = _known_network(payload.accepted.network)
     decoded = envelope.decode(payload.transaction)
     call, authorization = decoded.call(), decoded.authorization()
-    return PaymentIdentity(network, call.contract, authorization.address, authorization.nonce, decoded.digest)
+    return PaymentIdentity(
+        network,
+        call.contract,
+        authorization.address,
+        authorization.nonce,
+        decoded.digest,
+        authorization.digest,
+    )
+
+
+def payment_signers(payload: PaymentPayload) -> list[str]:
+    """Return the keys that signed a payment, as accounts (G…).
+
+    An account's own key is among them. Those of a contract's signature are found where the wallet signs the
+    authorisation itself with ed25519.
+    """
+    authorization = envelope.decode(payload.transaction).authorization()
+    own = [authorization.address] if is_account(authorization.address) else []
+    return own + signing_keys(authorization, payload.accepted.network)
 
 
 def check_payment(

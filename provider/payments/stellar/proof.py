@@ -1,4 +1,4 @@
-"""PAYER-PROOF: the payer shows that a public authorisation is his (standard J3).
+"""PAYER-PROOF: the payer shows that a public authorisation is its own (standard J3).
 
 The header is `t=<unix seconds>,s=<base64 of 64 bytes>`. The signature is SEP-53's (SHA-256 of
 "Stellar Signed Message:\\n" and the message, signed with ed25519) by the payer's account key, over this
@@ -10,13 +10,14 @@ message, lines joined by "\\n" without one at the end:
     url: <public URL of the provider, without a slash at the end>
     time: <unix seconds, the same as t>
 
-It counts within 5 minutes of `t`, and only for G payers: a contract has no key of its own.
+It counts within 5 minutes of `t`. A contract that pays has no key of its own: the key of a signer counts that
+signed the payment itself, as `signature.signing_keys` finds it.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stellar_sdk import Keypair
 from stellar_sdk.exceptions import BadSignatureError, Ed25519PublicKeyInvalidError
@@ -37,14 +38,20 @@ def make_proof(
     return f"t={int(now)},s={base64.b64encode(signature).decode('ascii')}"
 
 
-def verify_proof(header: str, *, payer: str, service: str, nonce: int, public_url: str, now: float) -> bool:
-    """Return whether the header proves possession of the payer's key; never raises."""
+def verify_proof(
+    header: str, *, keys: Iterable[str], service: str, nonce: int, public_url: str, now: float
+) -> bool:
+    """Return whether the header proves possession of one of the keys (accounts, G…); never raises."""
     match = _HEADER.fullmatch(header)
     if match is None or abs(now - int(match[1])) > WINDOW_SECONDS:
         return False
-    message = _message(service, nonce, public_url, int(match[1]))
+    message, signature = _message(service, nonce, public_url, int(match[1])), base64.b64decode(match[2])
+    return any(_signed(key, message, signature) for key in keys)
+
+
+def _signed(key: str, message: str, signature: bytes) -> bool:
     try:
-        Keypair.from_public_key(payer).verify_message(message, base64.b64decode(match[2]))
+        Keypair.from_public_key(key).verify_message(message, signature)
     except (BadSignatureError, Ed25519PublicKeyInvalidError, ValueError):
         return False
     return True

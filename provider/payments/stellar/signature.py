@@ -7,6 +7,7 @@ keys are signers of the account, and weigh enough, only the ledger knows.
 
 import hashlib
 import struct
+from contextlib import suppress
 
 from stellar_sdk import Keypair, xdr
 from stellar_sdk.exceptions import BadSignatureError
@@ -18,6 +19,8 @@ from provider.payments.stellar.signed import Authorization
 from provider.payments.stellar.usual import ONE_SIGNATURE
 
 _MAX_SIGNATURES = 20
+_MAX_WALLET_KEYS = 4
+_KEY_BYTES, _SIGNATURE_BYTES = 32, 64
 _VOID = xdr.SCVal(xdr.SCValType.SCV_VOID).to_xdr_bytes()
 _PUBLIC_KEY, _SIGNATURE = b"public_key", b"signature"
 
@@ -41,6 +44,44 @@ def check_signature(authorization: Authorization, network: str) -> bool:
     own_key = authorization.raw_address[-32:]
     signatures = _signatures(authorization.raw_signature)
     return _own_key_signed(own_key, signatures, preimage_hash(authorization, network))
+
+
+def signing_keys(authorization: Authorization, network: str) -> list[str]:
+    """Return the accounts (G…) of the ed25519 keys that signed an authorisation.
+
+    What a contract's signature means only the contract knows. A public key in it, with a signature in it that
+    the key made of this very authorisation, is a signer's. Wallets that sign something else have none here.
+    """
+    message = preimage_hash(authorization, network)
+    keys, signatures = _byte_strings(xdr.SCVal.from_xdr_bytes(authorization.raw_signature))
+    return [key.public_key for key in keys if any(_fits(key, signature, message) for signature in signatures)]
+
+
+def _byte_strings(value: xdr.SCVal) -> tuple[list[Keypair], list[bytes]]:
+    """Collect what may be public keys and what may be signatures, the first few of each."""
+    keys: list[Keypair] = []
+    signatures: list[bytes] = []
+    left = [value]
+    while left:
+        item = left.pop()
+        left += item.vec.sc_vec if item.vec is not None else []
+        for entry in item.map.sc_map if item.map is not None else []:
+            left += [entry.key, entry.val]
+        raw = item.bytes.sc_bytes if item.bytes is not None else b""
+        if len(raw) == _SIGNATURE_BYTES:
+            signatures.append(raw)
+        elif len(raw) == _KEY_BYTES:
+            with suppress(ValueError):
+                keys.append(Keypair.from_raw_ed25519_public_key(raw))
+    return keys[:_MAX_WALLET_KEYS], signatures[:_MAX_WALLET_KEYS]
+
+
+def _fits(key: Keypair, signature: bytes, message: bytes) -> bool:
+    try:
+        key.verify(message, signature)
+    except (BadSignatureError, ValueError):
+        return False
+    return True
 
 
 def preimage_hash(authorization: Authorization, network: str) -> bytes:
@@ -89,9 +130,10 @@ def _pair(item: xdr.SCVal) -> tuple[bytes, bytes]:
         for entry in entries
         if entry.key.sym is not None and entry.val.bytes is not None
     }
-    if len(entries) != 2 or len(parts.get(_PUBLIC_KEY, b"")) != 32 or len(parts.get(_SIGNATURE, b"")) != 64:
+    key, signature = parts.get(_PUBLIC_KEY, b""), parts.get(_SIGNATURE, b"")
+    if (len(entries), len(key), len(signature)) != (2, _KEY_BYTES, _SIGNATURE_BYTES):
         raise _refused("The signature is not a map of public_key (32 bytes) and signature (64 bytes).")
-    return parts[_PUBLIC_KEY], parts[_SIGNATURE]
+    return key, signature
 
 
 def _refused(detail: str) -> PaymentRejected:

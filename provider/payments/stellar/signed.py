@@ -1,5 +1,6 @@
 """What an envelope says: the call it makes, and what its payer authorised. Raw fields are XDR."""
 
+import hashlib
 from dataclasses import dataclass
 
 
@@ -30,3 +31,10 @@ class Authorization:
     """The call that was authorised; None when it was something else."""
     is_nested: bool
     """Calls below the authorised one are authorised, too."""
+
+    @property
+    def digest(self) -> str:
+        """Digest of what was signed and the signature."""
+        head = f"{self.credentials} {self.nonce} {self.expiration_ledger}".encode()
+        parts = (head, self.raw_address, self.raw_signature, self.raw_invocation)
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

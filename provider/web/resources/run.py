@@ -5,10 +5,12 @@ from functools import partial
 from flask import Blueprint, Response, request
 
 from provider.errors import PaymentRejected
+from provider.jobs.claim.paid_call import Caller
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
 from provider.payments.stellar.proof import HEADER as PAYER_PROOF
 from provider.web.held import held
 from provider.web.http.body import read_input
+from provider.web.http.client_address import client_address
 from provider.web.http.prefer import parse_prefer
 from provider.web.parts import Listing, parts
 from provider.web.views import view_of
@@ -34,7 +36,10 @@ def paid(listing: Listing, header: str) -> Response:
     """Turn the payment into a job, hold the answer as long as preferred, and show the job."""
     payload = decode_payment_signature(header)
     value = partial(read_input, request, listing.service)
-    job = parts().desk.call(listing.service, value, payload, request.headers.get(PAYER_PROOF))
+    caller = Caller(
+        request.headers.get(PAYER_PROOF), client_address(request, parts().settings.client_address)
+    )
+    job = parts().desk.call(listing.service, value, payload, caller)
     view = view_of(job, parts().place(job))
     return held(view, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
 

@@ -12,6 +12,7 @@ from provider.errors import CheckpointRefused
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.store import keys
+from provider.logs import configure_logging
 from provider.services import Context
 from provider.services.checkpoints import CheckpointLimits
 from provider.services.testing import LocalContext
@@ -99,6 +100,7 @@ def test_a_handler_gets_a_copy_of_its_input_and_its_job(platform: Platform) -> N
 
 def test_what_a_handler_logs_carries_its_job(platform: Platform, capfd: pytest.CaptureFixture[str]) -> None:
     """R3: whoever reads the log finds the job."""
+    configure_logging()
     job = run(platform, "tell_context", more=[])
     lines = "".join(capfd.readouterr()).splitlines()
     assert [job.id in line for line in lines if "a_line_of_the_handler" in line] == [True]

@@ -140,8 +140,9 @@ def test_a_claim_made_with_an_identifier_is_replayed_only_with_it(platform: Plat
 
 def test_an_identifier_belongs_to_one_payment(platform: Platform) -> None:
     """H8: looked up before verify; the second payment is not used up."""
-    platform.buy(payment=platform.payment(identifier=ORDER))
-    second = platform.payment(identifier=ORDER)
+    payer = Keypair.random()
+    platform.buy(payment=platform.payment(identifier=ORDER, keypair=payer))
+    second = platform.payment(identifier=ORDER, keypair=payer)
     with pytest.raises(IdentifierMismatch):
         platform.buy(payment=second)
     assert platform.facilitator.calls("/verify") == 1

@@ -192,6 +192,7 @@ def shop(make_shop: Callable[..., Shop], redis_url: str) -> Shop:
 
 def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
     return Settings(
+        client_address="connection",
         public_url="https://shop.example",
         redis_url=redis_url,
         network=TESTNET,

@@ -126,11 +126,11 @@ def left(shop: Shop, job_id: str) -> Job:
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
-    """Give what was logged since the last call: printed, or through `logging` once that is configured."""
+def said(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
+    """Give what was logged since the last call."""
 
     def read() -> str:
-        text = capsys.readouterr().out + caplog.text
+        text = caplog.text
         caplog.clear()
         return text
 

@@ -424,12 +424,12 @@ def test_an_output_that_breaks_the_schema_fails_the_job(shop: Shop, bob: FarWork
 
 
 def test_what_a_worker_says_of_a_failure_stays_in_the_log(
-    shop: Shop, bob: FarWorker, capsys: pytest.CaptureFixture[str]
+    shop: Shop, bob: FarWorker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """E2."""
     job = held(shop, bob)
     assert bob.tell(job, "fail", **{"class": "error"}, message="a secret of the seller")["accepted"]
-    assert "a secret of the seller" in capsys.readouterr().out
+    assert "a secret of the seller" in caplog.text
     assert "secret" not in shop.client.get(f"/jobs/{job['id']}").text
 
 

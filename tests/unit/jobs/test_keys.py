@@ -18,7 +18,8 @@ OF_SERVICE = {
 }
 OTHERS = {
     "claim": keys.claim("ab" * 32),
-    "identifier": keys.identifier("order-0001-0001-00"),
+    "identifier": keys.identifier("G", "order-0001-0001-00"),
+    "client_key": keys.CLIENT_KEY,
     "services": keys.SERVICES,
     "workers": keys.WORKERS,
     "cursor": keys.RECONCILE_CURSOR,

@@ -19,9 +19,9 @@ def header(payer: Keypair) -> str:
 
 def test_the_payer_proves_himself(header: str, payer: Keypair) -> None:
     """A slash at the end of the URL does not count."""
-    assert verify_proof(header, payer=payer.public_key, **CLAIM, now=NOW)
+    assert verify_proof(header, keys=[payer.public_key], **CLAIM, now=NOW)
     assert verify_proof(
-        header, payer=payer.public_key, **CLAIM | {"public_url": "https://p.example"}, now=NOW
+        header, keys=[payer.public_key], **CLAIM | {"public_url": "https://p.example"}, now=NOW
     )
 
 
@@ -38,27 +38,27 @@ OTHER_CLAIMS = [{"service": "other"}, {"nonce": 42}, {"public_url": "https://q.e
 @pytest.mark.parametrize("change", OTHER_CLAIMS)
 def test_a_proof_is_for_one_claim(header: str, payer: Keypair, change: dict[str, Any]) -> None:
     """It cannot be shown elsewhere."""
-    assert not verify_proof(header, payer=payer.public_key, **CLAIM | change, now=NOW)
+    assert not verify_proof(header, keys=[payer.public_key], **CLAIM | change, now=NOW)
 
 
 @pytest.mark.parametrize(("later", "counts"), [(299, True), (-299, True), (302, False), (-302, False)])
 def test_a_proof_counts_for_five_minutes(header: str, payer: Keypair, later: float, counts: bool) -> None:
     """Around its time, since clocks differ."""
-    assert verify_proof(header, payer=payer.public_key, **CLAIM, now=NOW + later) is counts
+    assert verify_proof(header, keys=[payer.public_key], **CLAIM, now=NOW + later) is counts
 
 
 def test_the_time_is_signed(header: str, payer: Keypair) -> None:
     """A stale proof cannot be made fresh."""
     fresh = header.replace("t=1800000000", "t=1800000900")
-    assert not verify_proof(fresh, payer=payer.public_key, **CLAIM, now=NOW + 900)
+    assert not verify_proof(fresh, keys=[payer.public_key], **CLAIM, now=NOW + 900)
 
 
 def test_a_stranger_proves_nothing(payer: Keypair, stranger: Keypair) -> None:
-    """Nor does a contract, which has no key."""
+    """Nor does anything for what is no key."""
     header = make_proof(stranger, **CLAIM, now=NOW)
     contract = "CAAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQC526"
     for claimed in (payer.public_key, contract, "", "G"):
-        assert not verify_proof(header, payer=claimed, **CLAIM, now=NOW)
+        assert not verify_proof(header, keys=[claimed], **CLAIM, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_stranger_proves_nothing(payer: Keypair, stranger: Keypair) -> None:
 )
 def test_garbage_proves_nothing(header: str, payer: Keypair) -> None:
     """And never raises."""
-    assert not verify_proof(header, payer=payer.public_key, **CLAIM, now=NOW)
+    assert not verify_proof(header, keys=[payer.public_key], **CLAIM, now=NOW)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Count a call that carried another envelope for the same nonce (J3).
+-- Count a call that carried the same authorisation in another envelope, or with another input (J3).
 --
 -- KEYS  1 claim
 -- Returns how many there were, 0 when the claim is gone.
