@@ -132,6 +132,12 @@ def new_session(headers: Mapping[str, str], *, kept_connections: int = 1) -> req
     return session
 
 
+def without_password(url: str) -> str:
+    """Return a URL as logs and operators may see it: without user, password and query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
 def connection_to(url: str) -> HTTPConnection:
     """Make a connection that a session would make, not yet connected."""
     parts = urlsplit(url)

@@ -249,7 +249,11 @@ class FacilitatorUnreachable(ProviderError):
 
     status = 503
     code = "facilitator_unreachable"
-    retry_after_seconds = 5
+
+    def __init__(self, for_operators: str = "", retry_after_seconds: int | None = None) -> None:
+        super().__init__()
+        self.for_operators = for_operators
+        self.retry_after_seconds = retry_after_seconds or 5
 
 
 # Storage and network

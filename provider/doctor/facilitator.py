@@ -14,7 +14,11 @@ def check_facilitator(client: FacilitatorClient, network: str) -> Finding:
     try:
         kinds = client.supported()["kinds"]
     except FacilitatorUnreachable as error:
-        return fail(name, error.detail, "start it, or mend FACILITATOR_URL and FACILITATOR_API_KEY")
+        return fail(
+            name,
+            error.for_operators or error.detail,
+            "start it, or mend FACILITATOR_URL and FACILITATOR_API_KEY",
+        )
     if any(_is_ours(kind, network) for kind in kinds):
         return ok(name, f"settles exact on {network}")
     found = sorted(

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import structlog
+
 from provider import errors, strict_json
-from provider.bounded_http import new_session
-from provider.payments import transport
+from provider.bounded_http import new_session, without_password
+from provider.payments import reasons, transport
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
 from provider.payments.schemas import dump_payload, dump_requirements, load_verify_response
@@ -18,6 +20,10 @@ Observer = Callable[[str, float], None]
 """Called with the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
 
 SETTLE_TIMEOUT_SECONDS = 120.0
+EXTENSIONS = "facilitator_extensions"
+MOST_LOGGED_CHARS = 1000
+
+log = structlog.get_logger()
 
 
 class FacilitatorClient:
@@ -55,9 +61,7 @@ class FacilitatorClient:
         with self._observed("supported"):
             answer = self._repeatable("GET", "/supported", b"")
         if answer.status != 200 or answer.body is None or not isinstance(answer.body.get("kinds"), list):
-            raise errors.FacilitatorUnreachable(
-                f"{self.url}/supported gave no usable answer: {_described(answer)}."
-            )
+            raise self._unusable("/supported", answer)
         return dict(answer.body)
 
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
@@ -108,11 +112,20 @@ class FacilitatorClient:
             verdict = None
         # Some facilitators refuse with a 4xx; a "valid" counts only as what it should be, a 200. Other
         # statuses (401, 429, 5xx) are about us and them, not about the payment.
+        if answer.extensions:
+            log.info(EXTENSIONS, said=answer.extensions[:MOST_LOGGED_CHARS])
         if verdict is None or answer.status not in ((200,) if verdict.valid else (200, 400, 402, 422)):
-            raise errors.FacilitatorUnreachable(
-                f"{self.url}/verify gave no usable answer: {_described(answer)}."
-            )
+            raise self._unusable("/verify", answer)
+        if verdict.reason == reasons.UNEXPECTED_VERIFY_ERROR:
+            raise self._unusable("/verify", answer, "it says itself that it failed")
         return verdict
+
+    def _unusable(self, path: str, answer: FacilitatorAnswer, why: str = "") -> errors.FacilitatorUnreachable:
+        """Name facilitator and answer to operators; buyers read the fixed text of the error."""
+        return errors.FacilitatorUnreachable(
+            f"{without_password(self.url)}{path} gave no usable answer: {why or _described(answer)}.",
+            answer.retry_after_seconds,
+        )
 
     @contextmanager
     def _observed(self, name: str) -> Iterator[None]:
@@ -135,4 +148,8 @@ def _body(payload: PaymentPayload, requirements: PaymentRequirements) -> bytes:
 
 
 def _described(answer: FacilitatorAnswer) -> str:
-    return answer.failure.value if answer.failure else f"status {answer.status}"
+    if answer.redirect is not None:
+        return f"status {answer.status}, a redirect: FACILITATOR_URL must name its target"
+    if answer.status in (None, 200):
+        return str(answer.failure or "no verdict")
+    return f"status {answer.status}"

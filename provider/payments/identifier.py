@@ -27,7 +27,6 @@ def declare_identifier(*, required: bool = False) -> dict[str, Any]:
                         "minLength": 16,
                         "maxLength": 128,
                         "pattern": "^[a-zA-Z0-9_-]+$",
-                        "description": "Keep it secret: it gets a lost answer again.",
                     },
                 },
                 "required": ["required"],

@@ -108,7 +108,7 @@ def _read(response: HTTPResponse) -> FacilitatorAnswer:
             return FacilitatorAnswer(response.status, failure=Failure.TOO_LARGE)
     if response.length:
         raise OSError("the answer was cut short")
-    return transport.answer_of(response.status, content)
+    return transport.answer_of(response.status, content, response.headers)
 
 
 @lru_cache(maxsize=64)

@@ -92,7 +92,6 @@ class VerifyResponse:
 
     valid: bool
     reason: str | None = None
-    payer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

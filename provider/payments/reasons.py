@@ -35,6 +35,9 @@ EXPIRATION_TOO_FAR: Final = "invalid_exact_stellar_signature_expiration_too_far"
 EXPIRATION_TOO_SOON: Final = "invalid_exact_stellar_signature_expiration_too_soon"
 """Ours: still valid, but it expires before this service could work and settle."""
 
+UNEXPECTED_VERIFY_ERROR: Final = "unexpected_verify_error"
+"""The facilitator failed; it says nothing about the payment."""
+
 REFUSED_BEFORE_SUBMISSION: Final = frozenset(
     {
         INVALID_X402_VERSION,

@@ -81,15 +81,15 @@ class ChallengeSchema(WireSchema):
 
 
 class VerifyResponseSchema(WireSchema):
-    """`VerifyResponse` of a facilitator; `isValid` counts only as a boolean."""
+    """`VerifyResponse` of a facilitator; `isValid` counts only as a boolean, a reason only as a text."""
 
     valid = Flag(required=True, data_key="isValid")
-    reason = fields.String(load_default=None, data_key="invalidReason")
-    payer = fields.String(load_default=None)
+    reason = fields.Raw(load_default=None, data_key="invalidReason")
 
     @post_load
     def build(self, data: dict[str, Any], **kwargs: Any) -> VerifyResponse:
-        return VerifyResponse(**data)
+        reason = data["reason"]
+        return VerifyResponse(data["valid"], reason if isinstance(reason, str) else None)
 
 
 class SettlementResponseSchema(WireSchema):

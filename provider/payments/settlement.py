@@ -45,6 +45,12 @@ class FacilitatorAnswer:
     status: int | None = None
     body: Mapping[str, Any] | None = None
     failure: Failure | None = None
+    retry_after_seconds: int | None = None
+    """What it asked to wait, with 429 and 503."""
+    redirect: str | None = None
+    """Where a 3xx sends its callers, who do not follow it."""
+    extensions: str | None = None
+    """The header EXTENSION-RESPONSES: why a listing failed, for example."""
 
 
 @dataclass(frozen=True, slots=True)

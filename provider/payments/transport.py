@@ -1,6 +1,10 @@
 """Calls of a facilitator: no more than 64 KiB of answer, and failures as part of the result."""
 
+import re
+from collections.abc import Mapping
+from email.message import Message
 from functools import lru_cache
+from typing import Any
 
 import requests
 from urllib3.exceptions import ConnectTimeoutError
@@ -11,6 +15,9 @@ from provider.payments.settlement import FacilitatorAnswer, Failure
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_RECEIVED_BYTES = 2 * MAX_ANSWER_BYTES
+MOST_WAIT_SECONDS = 3600
+"""A longer Retry-After is shown to buyers as an hour."""
+_SECONDS = re.compile("[0-9]{1,9}")
 
 
 def call(
@@ -58,15 +65,21 @@ def _read(response: requests.Response) -> FacilitatorAnswer:
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
             return FacilitatorAnswer(response.status_code, failure=Failure.TOO_LARGE)
-    return answer_of(response.status_code, content)
+    return answer_of(response.status_code, content, response.headers)
 
 
-def answer_of(status: int, content: bytes) -> FacilitatorAnswer:
-    """Read the content of an answer as the JSON object it should be."""
+def answer_of(status: int, content: bytes, headers: Mapping[str, str] | Message) -> FacilitatorAnswer:
+    """Read the content of an answer as the JSON object it should be, and the headers that matter."""
+    wait = headers.get("Retry-After") or ""
+    told: dict[str, Any] = {
+        "retry_after_seconds": min(int(wait), MOST_WAIT_SECONDS) if _SECONDS.fullmatch(wait) else None,
+        "redirect": headers.get("Location") if 300 <= status < 400 else None,
+        "extensions": headers.get("EXTENSION-RESPONSES"),
+    }
     try:
-        return FacilitatorAnswer(status, strict_json.parse_object(content))
+        return FacilitatorAnswer(status, strict_json.parse_object(content), **told)
     except ValueError:
-        return FacilitatorAnswer(status, failure=Failure.UNREADABLE)
+        return FacilitatorAnswer(status, failure=Failure.UNREADABLE, **told)
 
 
 def _failure(error: requests.RequestException) -> Failure:

@@ -113,14 +113,22 @@ ANSWERS: Odd = {
 }
 
 VERDICTS: dict[str, tuple[Behave, VerifyResponse | None]] = {
-    "valid": (answer(200, {"isValid": True, "payer": "GABC"}), VerifyResponse(True, None, "GABC")),
+    "valid, and fields of other types": (
+        answer(200, {"isValid": True, "payer": 5, "invalidReason": []}),
+        VerifyResponse(True),
+    ),
+    "its own failure": (
+        answer(200, {"isValid": False, "invalidReason": "unexpected_verify_error"}),
+        None,
+    ),
+    "valid": (answer(200, {"isValid": True, "payer": "GABC"}), VerifyResponse(True)),
     "invalid": (
         answer(200, {"isValid": False, "invalidReason": "insufficient_funds", "payer": None}),
-        VerifyResponse(False, "insufficient_funds", None),
+        VerifyResponse(False, "insufficient_funds"),
     ),
     "invalid as 400": (
         answer(400, {"isValid": False, "invalidReason": "x"}),
-        VerifyResponse(False, "x", None),
+        VerifyResponse(False, "x"),
     ),
     "valid as 400": (answer(400, {"isValid": True}), None),
     "valid as 500": (answer(500, {"isValid": True}), None),

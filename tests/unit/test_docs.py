@@ -19,12 +19,13 @@ PAGES = pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative
 CONSTANT = re.compile(r'^[A-Z_]+ = "([a-z]+(?:_[a-z]+)*)"$', re.M)
 EVENT_MODULES = (
     "provider/jobs",
+    "provider/payments",
     "provider/web",
     "provider/remote_worker",
     "provider/workers",
     "provider/broker",
 )
-NOT_EVENTS = {"services", "provider", "maintenance", "provider_round"}
+NOT_EVENTS = {"services", "provider", "maintenance", "provider_round", "exact"}
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 OTHER_VARIABLES = {

@@ -15,7 +15,7 @@ from provider.services import Service
 from provider.strict_json import compact
 from provider.web.http.bazaar import discovery_extension, is_consistent
 
-UNPAID = "PAYMENT-SIGNATURE header is required"
+UNPAID = "PAYMENT-SIGNATURE header is required; with a payment-identifier a lost answer can be had again"
 ROOM_FOR_REASON = "x" * 200
 """The reason of a refused payment stands in the same place, and the header must still fit."""
 MAX_DESCRIBED_CHARS = 7 * 1024

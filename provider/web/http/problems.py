@@ -43,7 +43,7 @@ def own_error(error: ProviderError) -> Response:
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
     if not isinstance(error, CallError) or isinstance(error, LaneFull):
-        logger.warning(NOT_SERVED, code=error.code)
+        logger.warning(NOT_SERVED, code=error.code, detail=error.for_operators or None)
     return response
 
 
