@@ -111,13 +111,22 @@ def settings_for(redis_url: str, facilitator_url: str) -> Settings:
         pay_to=SELLER,
         asset=USDC[NETWORK],
         provider_services="bench.services",
+        payer_open_jobs=10**9,  # One buyer signs for all.
     )
 
 
 def environment(settings: Settings) -> dict[str, str]:
     """Spell settings as the environment of a process."""
-    names = ("redis_url", "broker_url", "facilitator_url", "pay_to", "asset", "provider_services")
-    return {**{name.upper(): getattr(settings, name) for name in names}, "LOG_LEVEL": "WARNING"}
+    names = (
+        "redis_url",
+        "broker_url",
+        "facilitator_url",
+        "pay_to",
+        "asset",
+        "provider_services",
+        "payer_open_jobs",
+    )
+    return {**{name.upper(): str(getattr(settings, name)) for name in names}, "LOG_LEVEL": "WARNING"}
 
 
 def platform_of(settings: Settings, **given: Any) -> Platform:

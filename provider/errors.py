@@ -199,15 +199,33 @@ class TokenExists(CallError):
     code = "token_exists"
 
 
-class LaneFull(CallError):
+class NotAdmitted(CallError):
+    """The service takes this call later, if it is sent again."""
+
+    status = 429
+
+    def __init__(self, retry_after_seconds: int, detail: str | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(detail)
+
+
+class LaneFull(NotAdmitted):
     """The service has no free place now; try again later."""
 
     status = 503
     code = "lane_full"
 
-    def __init__(self, retry_after_seconds: int, detail: str | None = None) -> None:
-        self.retry_after_seconds = retry_after_seconds
-        super().__init__(detail)
+
+class TooManyOpenJobs(NotAdmitted):
+    """This account has as many unpaid jobs of this service open as it may; send the call again later."""
+
+    code = "too_many_open_jobs"
+
+
+class UnpaidEndings(NotAdmitted):
+    """Work for this account was not paid for several times; the service takes its calls again later."""
+
+    code = "unpaid_endings"
 
 
 class StreamsFull(CallError):

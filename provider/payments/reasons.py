@@ -38,6 +38,11 @@ EXPIRATION_TOO_SOON: Final = "invalid_exact_stellar_signature_expiration_too_soo
 UNEXPECTED_VERIFY_ERROR: Final = "unexpected_verify_error"
 """The facilitator failed; it says nothing about the payment."""
 
+INSUFFICIENT_FUNDS: Final = "insufficient_funds"
+
+BY_THE_PAYER: Final = frozenset({SIMULATION_FAILED, INSUFFICIENT_FUNDS, _PAYLOAD + "no_transfer_events"})
+"""Why a payment that was verified is refused later: the payer spent or revoked what it pays with."""
+
 REFUSED_BEFORE_SUBMISSION: Final = frozenset(
     {
         INVALID_X402_VERSION,
@@ -79,7 +84,7 @@ REFUSED_BEFORE_SUBMISSION: Final = frozenset(
         "unsupported_payload_type",
         "unsupported_asset_transfer_method",
         "unsupported_payment_flow",
-        "insufficient_funds",
+        INSUFFICIENT_FUNDS,
     }
 )
 """The closed list of standard §8: each is given before anything is submitted. `invalid_transaction_state` is

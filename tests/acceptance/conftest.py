@@ -20,5 +20,7 @@ def platform_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def platform(platform_home: Path) -> Iterator[dict[str, Any]]:
     """Run all processes, and give their description."""
-    with background_platform(platform_home, services=SERVICES) as told:
-        yield told
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PAYER_OPEN_JOBS", "1000")  # One buyer makes all calls.
+        with background_platform(platform_home, services=SERVICES) as told:
+            yield told

@@ -42,6 +42,7 @@ class Parts:
             settle_timeout_seconds=20.0,
             orphan_margin_seconds=5.0,
             worker_stop_seconds=1.0,
+            payer_open_jobs=1000,  # One buyer makes all calls.
         )
 
     @property

@@ -32,6 +32,7 @@ HARMLESS = {
     "ready",
     "reserve",
     "unlist",
+    "unpaid",
 }
 """Scripts that neither promise nor decide anything: dying after one is dying a little later."""
 SUCCEEDED, FAILED, CANCELLED = Status.SUCCEEDED, Status.FAILED, Status.CANCELLED

@@ -22,6 +22,7 @@ from provider.jobs.model.status import Status
 from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
+from provider.jobs.store.payers import Admission
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
@@ -65,7 +66,7 @@ class ClaimDesk:
 
     def admits(self, service: Service) -> None:
         """Raise LaneFull when a call of this service would find no place (H1)."""
-        self._reserve(service, "", seconds=0)
+        self._reserve(service, "", None, seconds=0)
 
     def call(self, service: Service, value: Value, payload: PaymentPayload, caller: Caller = UNKNOWN) -> Job:
         """Turn a paid call into a job, or give the job it became before.
@@ -110,10 +111,11 @@ class ClaimDesk:
         checked = self._check(service, call.payload, offer, now)
         job_id = job_id or new_job_id(service.name)
         place = place_for(job_id, call.digest)
-        self._reserve(service, place, self._window(service, checked, now, read_at), seconds=0)
+        payer = self._admission(service, checked.payer)
+        self._reserve(service, place, payer, self._window(service, checked, now, read_at), seconds=0)
         self._verify(call.payload, offer)
         window = self._window(service, checked, now, read_at)
-        average = self._reserve(service, place, window, seconds=self._settings.reservation_seconds)
+        average = self._reserve(service, place, payer, window, seconds=self._settings.reservation_seconds)
         try:
             self._bind_identifier(call)
         except BaseException:
@@ -186,7 +188,8 @@ class ClaimDesk:
             else:
                 place = place_for(job_id, call.digest)
                 seconds = self._settings.reservation_seconds
-                average_seconds = self._reserve(service, place, seconds=seconds)
+                payer = self._admission(service, draft.terms.payer)
+                average_seconds = self._reserve(service, place, payer, seconds=seconds)
 
     def _wake(self, service: Service, written: Written, average_seconds: float) -> Job:
         """Publish the wake-up of a new job; with no free slot, the worker that frees one takes it (Q6)."""
@@ -199,7 +202,22 @@ class ClaimDesk:
             return job
         return replace(job, stands=place_of(service, written.ahead, written.busy, average_seconds))
 
-    def _reserve(self, service: Service, place: str, window: float = math.inf, *, seconds: float) -> float:
+    def _admission(self, service: Service, payer: str) -> Admission | None:
+        """Limit what a payer may have open before it pays (S5); one that pays first is not limited."""
+        if not service.charge.withholds_output:
+            return None
+        expires = service.max_timeout_seconds + self._settings.orphan_margin_seconds
+        return Admission(payer, self._settings.payer_open_jobs, self._settings.payer_unpaid_jobs, expires)
+
+    def _reserve(
+        self,
+        service: Service,
+        place: str,
+        payer: Admission | None,
+        window: float = math.inf,
+        *,
+        seconds: float,
+    ) -> float:
         """Keep a place, or with 0 seconds ask for one; an on-success job must still fit its payment (Q2)."""
         most_wait = deadlines.most_wait_seconds(service, self._settings.settle_margin_seconds, window)
-        return self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait)
+        return self._lanes.reserve(service, place, seconds=seconds, most_wait_seconds=most_wait, payer=payer)

@@ -21,6 +21,7 @@ from provider.jobs.run.transitions import Outcomes
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.listing import JobIndex
+from provider.jobs.store.payers import Payers
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -37,14 +38,16 @@ class Canceller:
         self._store = store
         self._dispatcher = dispatcher
         self._outcomes = Outcomes(store, dispatcher, settings)
+        self._payers = Payers(store, settings)
 
-    def cancel(self, job_id: str, *, forfeit: bool = False) -> Job:
+    def cancel(self, job_id: str, *, forfeit: bool = False, by_payer: bool = False) -> Job:
         """Cancel a job, or have its handler stopped, and give it as it is then: `cancelled`, or `running`.
 
-        A handler that is to be stopped ends in no other way any more, also when it succeeds meanwhile.
+        A handler that is to be stopped ends in no other way any more, also when it succeeds meanwhile. What a
+        payer cancels after work was done for it counts as left unpaid (S5).
         Raises JobNotFound, StoreUnavailable and CancelRefused, whose class says why.
         """
-        job, freed = self._cancel(job_id, frozenset(Status), forfeit)
+        job, freed = self._cancel(job_id, frozenset(Status), forfeit, by_payer)
         if freed:
             self._dispatcher.handle(job.id)
         return job
@@ -73,7 +76,9 @@ class Canceller:
             return CANCELLED
         return STOPPING if is_cancelled(job) else LEFT
 
-    def _cancel(self, job_id: str, statuses: Collection[Status], forfeit: bool) -> tuple[Job, bool]:
+    def _cancel(
+        self, job_id: str, statuses: Collection[Status], forfeit: bool, by_payer: bool = False
+    ) -> tuple[Job, bool]:
         """Cancel a job as long as it is in one of these statuses; also returns whether a place got free."""
         freed = False
         while True:
@@ -82,15 +87,19 @@ class Canceller:
                 return job, freed
             if refusal := refuse(job, forfeit=forfeit):
                 raise refusal
-            freed = self._take(job)
+            taken = self._take(job)
+            freed = taken and job.owner is None
+            if taken and by_payer:
+                self._payers.left_unpaid(job, CANCELLED)
 
     def _take(self, job: Job) -> bool:
         """Make the one step that a job takes; nothing happens when it changed since it was read."""
         if job.owner is None:  # It waits for its turn, or its output for a settlement that has not begun.
             return self._outcomes.cancel(job)
-        if self._store.ask_cancel(job):
-            log.info(CANCEL_ASKED, job_id=job.id)
-        return False
+        if not self._store.ask_cancel(job):
+            return False
+        log.info(CANCEL_ASKED, job_id=job.id)
+        return True
 
 
 def is_cancelled(job: Job) -> bool:

@@ -18,6 +18,8 @@ from provider.jobs.store import metrics
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Figures, counted, timed
+from provider.jobs.store.payers import Payers
+from provider.payments import reasons
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.schemas import load_payload, load_requirements
 from provider.payments.settlement import SettleKind, SettleOutcome
@@ -52,6 +54,7 @@ class Settler:
         self._dispatcher = dispatcher
         self._settings = settings
         self._figures = Figures(store)
+        self._payers = Payers(store, settings)
 
     def settle(self, job_id: str) -> None:
         """Settle a job's payment if that is still to be done."""
@@ -154,6 +157,8 @@ class Settler:
             fields = {"error": ErrorCode.PAYMENT_FAILED, "settlement": _note(reason), "charged": "0"}
             if self._store.move(job, Status.FAILED, fields, drop=("output",)):
                 log.info(REFUSED, job_id=job_id, reason=reason)
+                if reason in reasons.BY_THE_PAYER or job.settlement.get("transaction"):
+                    self._payers.left_unpaid(job, ErrorCode.PAYMENT_FAILED)
                 return True
         return False
 

@@ -114,9 +114,10 @@ class JobStore:
         answer = self.scripts(
             "move",
             [keys.job(job.id), keys.index(service), keys.lane(service)]
-            + [keys.slots(service), keys.due(service), keys.work(job.id)],
+            + [keys.slots(service), keys.due(service), keys.work(job.id)]
+            + [keys.open_jobs(service, job.terms.payer)],
             [job.id, job.version, owner or "", target.value, target.code * INDEX_STEP]
-            + [enter, when, stamp, len(drop), *drop, *pairs],
+            + [enter, when, stamp, job.terms.claim, len(drop), *drop, *pairs],
         )
         return None if answer is None else int(answer)
 

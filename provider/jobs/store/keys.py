@@ -9,6 +9,8 @@
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
 | `provider:{S}:reserved` | sorted set | `<job id> D`: places of verified payments, score = kept until (ms) |
+| `provider:{S}:open:<payer>` | sorted set | `D` of open on-success jobs, score = counts until (ms) |
+| `provider:{S}:unpaid:<payer>` | string | how many of its jobs ended unpaid after work; expires (S5) |
 | `provider:{S}:pace` | hash | `average_ms` of the service's handlers |
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier, client … (J2, J3) |
@@ -75,6 +77,14 @@ def due(service: str) -> str:
 
 def reserved(service: str) -> str:
     return f"{PREFIX}:{{{service}}}:reserved"
+
+
+def open_jobs(service: str, payer: str) -> str:
+    return f"{PREFIX}:{{{service}}}:open:{payer}"
+
+
+def unpaid(service: str, payer: str) -> str:
+    return f"{PREFIX}:{{{service}}}:unpaid:{payer}"
 
 
 def pace(service: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provider import strict_json
-from provider.errors import LaneFull
+from provider.errors import LaneFull, TooManyOpenJobs, UnpaidEndings
 from provider.jobs.model import pace
 from provider.jobs.model.codec import job_from_flat
 from provider.jobs.model.job import Job, Lease, Place
@@ -13,6 +13,7 @@ from provider.jobs.model.status import INDEX_STEP, Status
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
+from provider.jobs.store.payers import Admission
 from provider.services import Service
 
 MOST_RETRY_AFTER_MS = 3_600_000
@@ -27,26 +28,37 @@ class Lanes:
 
     # Admission
 
-    def reserve(self, service: Service, place: str, *, seconds: float, most_wait_seconds: float) -> float:
-        """Keep a place (`place_for`) in the lane; with `seconds=0` only ask for one. Raises LaneFull.
+    def reserve(
+        self, service: Service, place: str, *, seconds: float, most_wait_seconds: float,
+        payer: Admission | None = None,
+    ) -> float:  # fmt: skip
+        """Keep a place (`place_for`) in the lane; with `seconds=0` only ask for one.
 
-        Returns the average duration of a job in seconds.
+        Returns the average duration of a job in seconds. Raises LaneFull, and for a payer that pays after the
+        work TooManyOpenJobs and UnpaidEndings.
         """
         average_ms = pace.seed_ms(service)
-        admitted, _, wait_ms, measured_ms = self._scripts(
+        name = payer.payer if payer else ""
+        limits = (
+            (payer.most_open, payer.most_unpaid, int(payer.expires_seconds * 1000)) if payer else (0, 0, 0)
+        )
+        answer = self._scripts(
             "reserve",
             [keys.reserved(service.name), keys.index(service.name), keys.slots(service.name)]
-            + [keys.pace(service.name)],
+            + [keys.pace(service.name), keys.open_jobs(service.name, name), keys.unpaid(service.name, name)],
             [place, int(seconds * 1000), service.max_queued, int(most_wait_seconds * 1000)]
-            + [service.concurrency, average_ms, *Status.PENDING.scores, *Status.QUEUED.scores],
+            + [service.concurrency, average_ms, *Status.PENDING.scores, *Status.QUEUED.scores]
+            + [read_place(place)[1], *limits],
         )
+        if len(answer) == 2:
+            raise (TooManyOpenJobs if answer[0] == "open" else UnpaidEndings)(_seconds(int(answer[1])))
+        admitted, _, wait_ms, measured_ms = answer
         if not admitted:
-            retry_ms = min(wait_ms or average_ms, MOST_RETRY_AFTER_MS)
-            raise LaneFull(retry_after_seconds=max(1, -(-retry_ms // 1000)))
+            raise LaneFull(_seconds(wait_ms or average_ms))
         return int(measured_ms) / 1000
 
     def release(self, service: Service, place: str) -> None:
-        """Free a reserved place that led to no claim."""
+        """Free a reserved place that led to no claim; its payment may be another call's and stays open."""
         with reaching_redis():
             self._client.zrem(keys.reserved(service.name), place)
 
@@ -154,3 +166,8 @@ class Lanes:
         """Learn how long the service's handler takes (Q2)."""
         learnt = [int(duration_seconds * 1000), pace.seed_ms(service), pace.NEWEST_WEIGHT]
         self._scripts("pace", [keys.pace(service.name)], learnt)
+
+
+def _seconds(retry_ms: int) -> int:
+    """Round a wait up to whole seconds, as Retry-After has them."""
+    return max(1, -(-min(retry_ms, MOST_RETRY_AFTER_MS) // 1000))

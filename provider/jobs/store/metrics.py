@@ -68,6 +68,9 @@ class Durations:
 
 SETTLEMENTS = Count("settlements", "Settlement attempts, by how they ended.", ("service", "outcome"))
 SETTLE_SECONDS = Timing("facilitator_settle_seconds", "Time of the facilitator's /settle.")
+UNPAID_ENDINGS = Count(
+    "unpaid_endings", "Jobs whose work was done and not paid for, by how they ended.", ("service", "how")
+)
 HANDLER_SECONDS = Timing(
     "handler_seconds",
     "Time a handler ran, by how that ended.",
@@ -84,7 +87,7 @@ DECISIONS = Count("reconcile_decisions", "Payments decided from the chain.", ("v
 CONTRADICTIONS = Count("contradictions", "Finished jobs whose record the chain contradicts.")
 
 FAMILIES: tuple[Family, ...] = (
-    *(SETTLEMENTS, SETTLE_SECONDS, HANDLER_SECONDS, RPC_SECONDS),
+    *(SETTLEMENTS, SETTLE_SECONDS, UNPAID_ENDINGS, HANDLER_SECONDS, RPC_SECONDS),
     *(SWEPT_AT, SWEEP_SECONDS, SWEEP_ACTIONS),
     *(RECONCILED_AT, RECONCILE_SECONDS, DECISIONS, CONTRADICTIONS),
 )

@@ -8,7 +8,7 @@ import structlog
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-from provider.errors import BodyTooLarge, CallError, LaneFull, ProviderError
+from provider.errors import BodyTooLarge, CallError, NotAdmitted, ProviderError
 
 logger = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ def own_error(error: ProviderError) -> Response:
     response = problem(error.status, error.code, error.detail, **error.fields)
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
-    if not isinstance(error, CallError) or isinstance(error, LaneFull):
+    if not isinstance(error, CallError) or isinstance(error, NotAdmitted):
         logger.warning(NOT_SERVED, code=error.code, detail=error.for_operators or None)
     return response
 

@@ -57,7 +57,7 @@ def vary(response: Response) -> Response:
 @blueprint.delete("/jobs/<job_id>")
 def cancel(job_id: str) -> Response:
     """Cancel the job, a paid one only with `?forfeit=true` (R7); `Prefer: wait=N` waits for its handler."""
-    job = parts().canceller.cancel(job_id, forfeit=request.args.get("forfeit") == "true")
+    job = parts().canceller.cancel(job_id, forfeit=request.args.get("forfeit") == "true", by_payer=True)
     view = view_of(job, parts().place(job))
     return held(view, parse_prefer(request.headers.get("Prefer", "")), status_of=cancel_status)
 

@@ -200,7 +200,8 @@ def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
         pay_to=PAY_TO,
         facilitator_url=facilitator_url,
         redis_timeout_seconds=0.5,
-        **{"request_wait_seconds": 2, **changes},
+        # One buyer makes all calls of a test.
+        **{"request_wait_seconds": 2, "payer_open_jobs": 1000, **changes},
     )
 
 

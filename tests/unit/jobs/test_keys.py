@@ -20,6 +20,8 @@ OTHERS = {
     "claim": keys.claim("ab" * 32),
     "identifier": keys.identifier("G", "order-0001-0001-00"),
     "client_key": keys.CLIENT_KEY,
+    "open_jobs": keys.open_jobs("qr-code", "G" * 56),
+    "unpaid": keys.unpaid("qr-code", "G" * 56),
     "services": keys.SERVICES,
     "workers": keys.WORKERS,
     "cursor": keys.RECONCILE_CURSOR,
@@ -32,7 +34,11 @@ _ROW = re.compile(r"^\| `(provider:[^`]+)` \|", re.MULTILINE)
 
 def _pattern(row: str) -> str:
     pattern = re.escape(row).replace("<hex>", "[0-9a-f]{32}").replace("<entry>", "[^:]+")
-    return pattern.replace(r"\{S\}", r"\{[a-z0-9-]+\}").replace(":D", ":[0-9a-f]{32,64}")
+    return (
+        pattern.replace(r"\{S\}", r"\{[a-z0-9-]+\}")
+        .replace(":D", ":[0-9a-f]{32,64}")
+        .replace("<payer>", "[A-Z0-9]{56}")
+    )
 
 
 @pytest.mark.parametrize("key", [*OF_JOB.values(), *OF_SERVICE.values(), *OTHERS.values()])
