@@ -120,6 +120,28 @@ class PaymentMismatch(CallError):
         super().__init__(detail or self.what_to_send)
 
 
+class PaymentUsed(CallError):
+    """This payment was made already, and its job is not known here any more. Do not pay for it again."""
+
+    status = 409
+    code = "payment_used"
+
+
+class PaymentTooOld(CallError):
+    """This payment expired, and the chain no longer shows whether it was made: look into your account."""
+
+    status = 409
+    code = "payment_too_old"
+
+
+class ChainUnreachable(ProviderError):
+    """It cannot be seen now whether this payment was made already; send the same call again later."""
+
+    status = 503
+    code = "chain_unreachable"
+    retry_after_seconds = 5
+
+
 class IdentifierMismatch(CallError):
     """This payment identifier was already used with another payment."""
 
@@ -254,6 +276,10 @@ class PaymentRejected(PaymentRequired):
     def __init__(self, reason: str, detail: str | None = None, **fields: Any) -> None:
         self.reason = reason
         super().__init__(detail or reason, **fields)
+
+
+class PaymentLooksUsed(PaymentRejected):
+    """The payment is refused as one would be that was made already."""
 
 
 class HeaderTooLarge(ProviderError):

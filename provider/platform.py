@@ -13,6 +13,7 @@ from celery import Celery
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
 from provider.chain.clock import LedgerClock
+from provider.chain.past import PastPayments
 from provider.chain.rpc import StellarRpc
 from provider.doctor.redis import refuse_eviction, refuse_unsafe_redis
 from provider.jobs.claim.desk import ClaimDesk
@@ -35,6 +36,7 @@ from provider.jobs.store.metrics import Figures
 from provider.jobs.store.rounds import Rounds
 from provider.jobs.store.subscription import JobEvents
 from provider.jobs.store.tokens import Tokens
+from provider.networks import PASSPHRASES
 from provider.payments.facilitator import FacilitatorClient, Observer
 from provider.services import Registry, load_registry
 from provider.services.checkpoints import CheckpointLimits
@@ -141,7 +143,15 @@ class Platform:
 
     @cached_property
     def desk(self) -> ClaimDesk:
-        return ClaimDesk(self.store, self.facilitator, self.clock, self.dispatcher, self.settings)
+        return ClaimDesk(
+            self.store, self.facilitator, self.clock, self.dispatcher, self.settings, self.past_payments
+        )
+
+    @cached_property
+    def past_payments(self) -> PastPayments | None:
+        """What looks up payments that no claim knows; None when no Stellar RPC is configured."""
+        first = next(map(self.rpc, self.settings.stellar_rpc_urls), None)
+        return PastPayments(first, PASSPHRASES[self.settings.network]) if first else None
 
     @cached_property
     def outcomes(self) -> Outcomes:

@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from provider.chain.clock import LedgerClock, LedgerTime
-from provider.errors import IdentifierMismatch, InvalidInput, PaymentRejected
+from provider.chain.past import PastPayments
+from provider.errors import IdentifierMismatch, InvalidInput, PaymentLooksUsed, PaymentRejected
 from provider.jobs.claim.paid_call import UNKNOWN, Caller, PaidCall, draft_of
 from provider.jobs.claim.replay import Replays, Value
+from provider.jobs.claim.used import refuse_used
 from provider.jobs.model import deadlines
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Draft, Job, Written
@@ -40,6 +42,7 @@ class ClaimDesk:
         clock: LedgerClock,
         dispatcher: Dispatcher,
         settings: Settings,
+        past: PastPayments | None = None,
     ) -> None:
         self._store = store
         self._claims = ClaimKeys(store)
@@ -49,6 +52,7 @@ class ClaimDesk:
         self._clock = clock
         self._dispatcher = dispatcher
         self._settings = settings
+        self._past = past
 
     def quote(self, service: Service) -> PaymentRequirements:
         """Say what a call of this service costs (H1)."""
@@ -71,8 +75,9 @@ class ClaimDesk:
     def call(self, service: Service, value: Value, payload: PaymentPayload, caller: Caller = UNKNOWN) -> Job:
         """Turn a paid call into a job, or give the job it became before.
 
-        Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, LaneFull,
-        FacilitatorUnreachable or StoreUnavailable; only the last leaves it open whether there is a job.
+        Raises PaymentMismatch, IdentifierMismatch, InvalidBody, InvalidInput, PaymentRejected, PaymentUsed,
+        PaymentTooOld, LaneFull, ChainUnreachable, FacilitatorUnreachable or StoreUnavailable; only the last
+        leaves it open whether there is a job.
         """
         call = PaidCall.of(service, payload, caller)
         if call.identifier:
@@ -85,11 +90,13 @@ class ClaimDesk:
             return job
         try:
             return self._claim(call, value(), job_id=earlier.job if earlier else None)
-        except PaymentRejected:
+        except PaymentRejected as error:
             job = self._claimed_meanwhile(call, value)
-            if job is None:
-                raise
-            return job
+            if job is not None:
+                return job
+            if isinstance(error, PaymentLooksUsed):
+                refuse_used(self._past, call, self.quote(service))
+            raise
 
     def _claimed_meanwhile(self, call: PaidCall, value: Value) -> Job | None:
         """Give the job that another call made of the payment while this one was judged.
@@ -158,7 +165,7 @@ class ClaimDesk:
     def _verify(self, payload: PaymentPayload, offer: PaymentRequirements) -> None:
         verdict = self._facilitator.verify(payload, offer)
         if not verdict.valid:
-            raise PaymentRejected(verdict.reason or "invalid_payment")
+            raise PaymentLooksUsed(verdict.reason or "invalid_payment")
 
     def _bind_identifier(self, call: PaidCall) -> None:
         if call.identifier:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 
-from provider.errors import PaymentRejected
+from provider.errors import PaymentLooksUsed, PaymentRejected
 from provider.networks import NETWORK_IDS, is_account
 from provider.payments import reasons
 from provider.payments.models import (
@@ -60,6 +60,13 @@ def payment_signers(payload: PaymentPayload) -> list[str]:
     authorization = envelope.decode(payload.transaction).authorization()
     own = [authorization.address] if is_account(authorization.address) else []
     return own + signing_keys(authorization, payload.accepted.network)
+
+
+def signed_expiration(payload: PaymentPayload) -> int:
+    """Return the expiration ledger of a payment. Raises PaymentRejected if its signature does not fit."""
+    authorization = envelope.decode(payload.transaction).authorization()
+    check_signature(authorization, payload.accepted.network)
+    return authorization.expiration_ledger
 
 
 def check_payment(
@@ -209,9 +216,9 @@ def _check_expiration(
         return
     offered = math.ceil(offer.max_timeout_seconds / ledger_seconds)
     if expiration_ledger <= latest_ledger:
-        raise PaymentRejected(reasons.SIMULATION_FAILED, f"It expired in ledger {expiration_ledger}.")
+        raise PaymentLooksUsed(reasons.SIMULATION_FAILED, f"It expired in ledger {expiration_ledger}.")
     if expiration_ledger < latest_ledger + math.ceil(needed_seconds / ledger_seconds):
-        raise PaymentRejected(
+        raise PaymentLooksUsed(
             reasons.EXPIRATION_TOO_SOON,
             f"It expires in ledger {expiration_ledger}, too soon for {needed_seconds:g} s of work; "
             "sign with the whole maxTimeoutSeconds.",
