@@ -27,6 +27,7 @@ _ROW = {"type": "array", "items": _TEXT}
     timeout_seconds=10,
     expected_seconds=0.5,
     concurrency=4,
+    max_input_bytes=1_048_576,
     input_schema={
         "type": "object",
         "properties": {"html": {"type": "string", "minLength": 1, "maxLength": 500_000}},

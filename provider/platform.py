@@ -89,8 +89,12 @@ class Platform:
 
     @cached_property
     def store(self) -> JobStore:
-        retention, limits = self.settings.retention_seconds, CheckpointLimits.of(self.settings)
-        return JobStore(self.client, retention_seconds=retention, limits=limits)
+        return JobStore(
+            self.client,
+            retention_seconds=self.settings.retention_seconds,
+            uncharged_retention_seconds=self.settings.uncharged_retention_seconds,
+            limits=CheckpointLimits.of(self.settings),
+        )
 
     @cached_property
     def lanes(self) -> Lanes:

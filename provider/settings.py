@@ -55,6 +55,7 @@ class Settings:
     sweep_seconds: float = _setting(15.0, "Interval of the recovery sweep.")
     sweep_batch: int = _setting(500, "Most jobs a sweep looks at in one run.")
     retention_seconds: float = _setting(7 * 86400.0, "How long finished jobs are kept.")
+    uncharged_retention_seconds: float = _setting(3600.0, "How long those are kept that cost nothing (J15).")
     payer_open_jobs: int = _setting(10, "Most open on-success jobs of one payer and service (S5).")
     payer_unpaid_jobs: int = _setting(3, "Jobs left unpaid after work before their payer is refused (S5).")
     payer_unpaid_seconds: float = _setting(3600.0, "How long after the last of them it is refused.")

@@ -13,6 +13,8 @@ from provider.services.price import parse_price
 from provider.services.schema import CompiledSchema, schema_problems
 
 SETTLE_MARGIN_SECONDS = 10
+MOST_INPUT_BYTES = 1024 * 1024
+"""Standard H9: more is not read of any body."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 _MAX_DESCRIPTION = 499
@@ -23,6 +25,7 @@ class _NumberRange:
     """A range of numbers: from `least`, which is excluded where it is 0 and `positive` is set."""
 
     least: float = 0
+    most: float = math.inf
     positive: bool = False
     whole: bool = False
     optional: bool = False
@@ -32,11 +35,12 @@ class _NumberRange:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, int if self.whole else int | float):
             return False
-        return math.isfinite(value) and value >= self.least and (value > 0 or not self.positive)
+        return math.isfinite(value) and self.least <= value <= self.most and (value > 0 or not self.positive)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
         bound = "more than 0" if self.positive else f"{self.least} or more"
+        bound += f", at most {self.most}" if math.isfinite(self.most) else ""
         return f"{kind}, {bound}{', or None' if self.optional else ''}"
 
 
@@ -51,6 +55,7 @@ _NUMBERS = {
     "stall_seconds": _NumberRange(least=2, optional=True),
     "max_attempts": _NumberRange(whole=True, least=1, optional=True),
     "max_timeout_seconds": _NumberRange(whole=True, least=1),
+    "max_input_bytes": _NumberRange(whole=True, least=1, most=MOST_INPUT_BYTES),
 }
 _FLAGS = ("other_errors_transient", "remote")
 

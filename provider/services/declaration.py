@@ -45,6 +45,7 @@ class Service:
     remote: bool = False
     max_attempts: int | None = None
     max_timeout_seconds: int = 300
+    max_input_bytes: int = 65_536
     mime_type: str = "application/json"
     tags: tuple[str, ...] = ()
 

@@ -6,8 +6,8 @@ import logging
 from flask import Flask
 
 from provider.platform import Platform
+from provider.services.checks import MOST_INPUT_BYTES
 from provider.web.http import cors, problems
-from provider.web.http.body import MAX_BODY_BYTES
 from provider.web.parts import EXTENSION, Parts, list_services
 from provider.web.resources import discovery, health, jobs, metrics, openapi, run, services, worker
 from provider.web.resources.discovery import discovery_document
@@ -25,7 +25,7 @@ def create_app(platform: Platform) -> Flask:
     """Build the application. What never changes while it runs is made here, once."""
     app = Flask("provider.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = (
-        MAX_BODY_BYTES + 1
+        MOST_INPUT_BYTES + 1
     )  # One more, so that a body that was cut differs from one that fits.
     app.url_map.strict_slashes = False
     logging.getLogger("werkzeug").setLevel(logging.WARNING)

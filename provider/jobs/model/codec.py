@@ -30,7 +30,8 @@ def job_from_hash(job_id: str, record: Mapping[str, str]) -> Job:
     Raises RecordUnreadable.
     """
     try:
-        values = {f.name: _decode(f.name, record[f.name]) for f in fields(Job) if f.name in record}
+        values: dict[str, Any] = {"input": ""}  # That of an uncharged job leaves the record with its end.
+        values |= {f.name: _decode(f.name, record[f.name]) for f in fields(Job) if f.name in record}
         if "receipt" in values:
             values["receipt"] = values["terms"].receipt(*values["receipt"])
         return Job(id=job_id, **values)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from provider.jobs.model.job import Job
+from provider.jobs.model.job import Job, Terms
 from provider.jobs.model.status import Status
 
 
@@ -31,6 +31,17 @@ def is_too_late(job: Job, now: Now) -> bool:
         return False
     late = job.status is Status.QUEUED and job.deadline_ms is not None and now.ms >= job.deadline_ms
     return late or (job.status in (Status.QUEUED, Status.RUNNING) and now.is_expired(job))
+
+
+AUDIT_SECONDS = 600.0
+"""Time after the expiration of a payment in which its claim is audited (§10, 7)."""
+
+
+def kept_seconds(terms: Terms, *, charged: bool, retention_seconds: float, uncharged_seconds: float) -> float:
+    """Return how long after its end a job is kept (J15); uncharged ones at least until they were audited."""
+    if charged:
+        return retention_seconds
+    return min(retention_seconds, max(uncharged_seconds, terms.max_timeout_seconds + AUDIT_SECONDS))
 
 
 def has_lost_its_worker(job: Job, now: Now) -> bool:

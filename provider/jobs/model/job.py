@@ -56,7 +56,7 @@ class Job:
     status: Status
     terms: Terms
     input: str
-    """JSON text."""
+    """JSON text; empty once the job ended uncharged."""
     created_at_ms: int
     expires_at_ms: int
     """When the payment has surely expired by wall clock: createdAt + maxTimeoutSeconds + margin."""
@@ -189,3 +189,5 @@ PAYMENT = ("payment", "settler", "settling_since_ms", "deadline_ms")
 TURN = ("place", "not_before_ms", "cancel")
 LEAVES_WHEN_FINAL = (*LEASE, *PAYMENT, *TURN)
 """Fields a finished record no longer needs."""
+LEAVES_UNCHARGED = ("input", "output")
+"""What a job takes that ended without a charge: it may be large, and cost nothing."""

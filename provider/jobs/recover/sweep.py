@@ -17,7 +17,7 @@ from provider.errors import ServiceNotFound, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import Now, has_lost_its_worker, is_delayed, is_too_late, may_settle
 from provider.jobs.model.job import Job
-from provider.jobs.model.status import ErrorCode
+from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.recover.orphans import Orphans
 from provider.jobs.run.transitions import Outcomes
 from provider.jobs.settle.settler import Settler
@@ -162,7 +162,8 @@ class Sweep:
 
     def _is_past_retention(self, job: Job, now: Now) -> bool:
         """Finished long ago; a job that finished since it was found due is not, nor one still payable."""
-        kept_until = (job.finished_at_ms or 0) + self._settings.retention_seconds * 1000
+        charged = job.charged or job.status is Status.SUCCEEDED
+        kept_until = (job.finished_at_ms or 0) + self._store.kept_seconds(job, charged=charged) * 1000
         return job.is_final and now.ms >= kept_until and not now.is_payable(job)
 
     def _is_silent(self, job: Job, now: Now) -> bool:

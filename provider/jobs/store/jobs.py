@@ -12,7 +12,8 @@ from redis import Redis
 
 from provider.errors import JobNotFound
 from provider.jobs.model.codec import job_from_flat, job_from_hash, readable
-from provider.jobs.model.job import LEAVES_WHEN_FINAL, Draft, Job, Written
+from provider.jobs.model.due import kept_seconds
+from provider.jobs.model.job import LEAVES_UNCHARGED, LEAVES_WHEN_FINAL, Draft, Job, Written
 from provider.jobs.model.job_id import place_for, service_of
 from provider.jobs.model.status import FINAL, INDEX_STEP, MOVES, Status
 from provider.jobs.store import keys
@@ -29,11 +30,13 @@ class JobStore:
         client: "Redis",
         *,
         retention_seconds: float = 7 * 86400.0,
+        uncharged_retention_seconds: float = 3600.0,
         limits: CheckpointLimits = DEFAULT_LIMITS,
     ) -> None:
         self.client = client
         self.limits = limits
         self._retention_seconds = retention_seconds
+        self._uncharged_retention_seconds = uncharged_retention_seconds
         self.scripts = Scripts(client)
         self._announced: set[str] = set()
 
@@ -107,7 +110,9 @@ class JobStore:
             raise ValueError(f"{job.id} has no output to succeed with")
         stamp = ""
         if target in FINAL:
-            stamp, look, drop = "finished_at_ms", self._retention_seconds, (*drop, *LEAVES_WHEN_FINAL)
+            charged = job.charged or target is Status.SUCCEEDED
+            stamp, look = "finished_at_ms", self.kept_seconds(job, charged=charged)
+            drop = (*drop, *LEAVES_WHEN_FINAL, *(() if charged else LEAVES_UNCHARGED))
         when = "" if look is None else look if isinstance(look, str) else max(0, int(look * 1000))
         pairs = [text for pair in (fields or {}).items() for text in pair]
         service = job.service
@@ -120,6 +125,15 @@ class JobStore:
             + [enter, when, stamp, job.terms.claim, len(drop), *drop, *pairs],
         )
         return None if answer is None else int(answer)
+
+    def kept_seconds(self, job: Job, *, charged: bool) -> float:
+        """Return how long after its end a job is kept (J15)."""
+        return kept_seconds(
+            job.terms,
+            charged=charged,
+            retention_seconds=self._retention_seconds,
+            uncharged_seconds=self._uncharged_retention_seconds,
+        )
 
     def ask_cancel(self, job: Job) -> int | None:
         """Have the handler of a job stopped by its lease holder (R7); None when the lease has changed."""

@@ -8,16 +8,20 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from provider import strict_json
 from provider.errors import BodyTooLarge, InvalidBody
 from provider.services import Service
+from provider.services.checks import MOST_INPUT_BYTES
 
-MAX_BODY_BYTES = 1024 * 1024
-"""Standard H9."""
 CUT_SHORT = "The body ended before its announced length; send the call again."
 
 
 def read_input(request: Request, service: Service) -> dict[str, Any]:
     """Read the input of a call, not yet judged. Raises InvalidBody or BodyTooLarge."""
+    text = _bytes_of(request) if request.method == "POST" else request.query_string
+    if len(text) > service.max_input_bytes:
+        raise BodyTooLarge(
+            f"The input is larger than the {service.max_input_bytes} bytes that this service takes."
+        )
     if request.method == "POST":
-        return read_json(request)
+        return parse_body(text)
     return service.coerce_query(request.args.items(multi=True))
 
 
@@ -48,7 +52,7 @@ def _bytes_of(request: Request) -> bytes:
         raise BodyTooLarge from None
     except HTTPException:
         raise InvalidBody(CUT_SHORT) from None
-    if len(data) > MAX_BODY_BYTES:
+    if len(data) > MOST_INPUT_BYTES:
         raise BodyTooLarge
     if request.content_length is not None and len(data) != request.content_length:
         raise InvalidBody(CUT_SHORT)

@@ -52,4 +52,5 @@ def _limits(listing: Listing) -> Mapping[str, Any]:
         "concurrency": service.concurrency,
         "maxQueued": service.max_queued,
         "maxWaitSeconds": service.max_wait_seconds,
+        "maxInputBytes": service.max_input_bytes,
     }

@@ -82,7 +82,7 @@ def _paid_responses(listing: Listing) -> dict[str, Any]:
     failures = {
         "400": "The payment header or the input is malformed.",
         "409": "This payment was used for another call, or the job was cancelled.",
-        "413": "The body is larger than 1 MiB.",
+        "413": f"The input is larger than {listing.service.max_input_bytes} bytes.",
         "429": "The payer has too many jobs open that are not paid, or left some unpaid: later.",
         "503": "The lane is full, or something this needs is away: try again after Retry-After.",
     }

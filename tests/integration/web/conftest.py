@@ -153,7 +153,7 @@ def sell(registry: Registry, name: str, charge: str, **limits: Any) -> None:
 def registry() -> Registry:
     """Sell one service of each policy, and one with a short queue."""
     registry = Registry()
-    sell(registry, "echo", "on-success")
+    sell(registry, "echo", "on-success", max_input_bytes=1_048_576)
     sell(registry, "prepaid", "upfront")
     sell(registry, "narrow", "on-success", max_queued=1)
     registry.check()
