@@ -148,7 +148,13 @@ class Platform:
     @cached_property
     def desk(self) -> ClaimDesk:
         return ClaimDesk(
-            self.store, self.facilitator, self.clock, self.dispatcher, self.settings, self.past_payments
+            self.store,
+            self.facilitator,
+            self.clock,
+            self.dispatcher,
+            self.settings,
+            self.past_payments,
+            self._observer,
         )
 
     @cached_property

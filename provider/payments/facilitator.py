@@ -17,7 +17,8 @@ from provider.payments.schemas import dump_payload, dump_requirements, load_veri
 from provider.payments.settlement import FacilitatorAnswer, Failure, SettleOutcome, classify
 
 Observer = Callable[[str, float], None]
-"""Called with the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics."""
+"""Called with the name of each call (`supported`, `verify`, `settle`) and its seconds, for metrics; by the
+claim desk with `payment_check` and `input_check`."""
 
 SETTLE_TIMEOUT_SECONDS = 120.0
 EXTENSIONS = "facilitator_extensions"

@@ -3,9 +3,9 @@
 from provider.logs import configure_logging
 from provider.platform import Platform
 from provider.web.app import create_app
-from provider.web.resources.metrics import facilitator_called
+from provider.web.resources.metrics import step_took
 
-platform = Platform.from_env(observer=facilitator_called)
+platform = Platform.from_env(observer=step_took)
 configure_logging(platform.settings.log_level)
 platform.refuse_unsafe_redis()
 app = create_app(platform)

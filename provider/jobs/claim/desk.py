@@ -6,6 +6,8 @@ that matters: until then nothing was promised and nothing was sent.
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +27,7 @@ from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.payers import Admission
-from provider.payments.facilitator import FacilitatorClient
+from provider.payments.facilitator import FacilitatorClient, Observer
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
 from provider.services import Service
@@ -43,6 +45,7 @@ class ClaimDesk:
         dispatcher: Dispatcher,
         settings: Settings,
         past: PastPayments | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._store = store
         self._claims = ClaimKeys(store)
@@ -53,6 +56,7 @@ class ClaimDesk:
         self._dispatcher = dispatcher
         self._settings = settings
         self._past = past
+        self._observer = observer
 
     def quote(self, service: Service) -> PaymentRequirements:
         """Say what a call of this service costs (H1)."""
@@ -89,7 +93,7 @@ class ClaimDesk:
         if job is not None:
             return job
         try:
-            return self._claim(call, value(), job_id=earlier.job if earlier else None)
+            return self._claim(call, value, job_id=earlier.job if earlier else None)
         except PaymentRejected as error:
             job = self._claimed_meanwhile(call, value)
             if job is not None:
@@ -108,14 +112,13 @@ class ClaimDesk:
 
     # A new payment
 
-    def _claim(self, call: PaidCall, value: dict[str, Any], job_id: str | None = None) -> Job:
+    def _claim(self, call: PaidCall, given: Value, job_id: str | None = None) -> Job:
         service = call.service
-        problems = service.validate_input(value)
-        if problems:
-            raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
         now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
         checked = self._check(service, call.payload, offer, now)
+        value = given()
+        self._validate(service, value)
         job_id = job_id or new_job_id(service.name)
         place = place_for(job_id, call.digest)
         payer = self._admission(service, checked.payer)
@@ -143,15 +146,31 @@ class ClaimDesk:
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
     ) -> CheckedPayment:
         ledger_seconds = now.ledger_seconds if now else self._settings.ledger_seconds
-        return check_payment(
-            payload,
-            [offer],
-            latest_ledger=now.latest_ledger if now else None,
-            ledger_seconds=ledger_seconds,
-            needed_seconds=deadlines.needed_seconds(
-                service, self._settings.settle_margin_seconds, ledger_seconds
-            ),
-        )
+        margin_seconds = self._settings.settle_margin_seconds
+        with self._observed("payment_check"):
+            return check_payment(
+                payload,
+                [offer],
+                latest_ledger=now.latest_ledger if now else None,
+                ledger_seconds=ledger_seconds,
+                needed_seconds=deadlines.needed_seconds(service, margin_seconds, ledger_seconds),
+            )
+
+    def _validate(self, service: Service, value: dict[str, Any]) -> None:
+        with self._observed("input_check"):
+            problems = service.validate_input(value)
+        if problems:
+            raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
+
+    @contextmanager
+    def _observed(self, name: str) -> Iterator[None]:
+        """Have the time of a check noted, however it ends: a stranger may ask for any number of them."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            if self._observer is not None:
+                self._observer(name, time.perf_counter() - began)
 
     def _window(
         self, service: Service, checked: CheckedPayment, now: LedgerTime | None, read_at: float

@@ -13,7 +13,7 @@ services = Registry()
     timeout_seconds=10,
     input_schema={
         "type": "object",
-        "properties": {"text": {"type": "string", "maxLength": 100_000}},
+        "properties": {"text": {"type": "string", "maxLength": 50_000}},
         "required": ["text"],
         "additionalProperties": False,
     },

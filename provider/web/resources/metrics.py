@@ -42,6 +42,24 @@ VERIFY_SECONDS = Histogram(
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
     registry=None,
 )
+CHECK_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+PAYMENT_CHECK_SECONDS = Histogram(
+    "provider_payment_check_seconds",
+    "Time to judge a payment offline.",
+    buckets=CHECK_BUCKETS,
+    registry=None,
+)
+INPUT_CHECK_SECONDS = Histogram(
+    "provider_input_check_seconds",
+    "Time to validate the input of a call whose payment passed its check.",
+    buckets=CHECK_BUCKETS,
+    registry=None,
+)
+OBSERVED = {
+    "verify": VERIFY_SECONDS,
+    "payment_check": PAYMENT_CHECK_SECONDS,
+    "input_check": INPUT_CHECK_SECONDS,
+}
 
 
 @blueprint.get("/metrics")
@@ -56,10 +74,10 @@ def init_app(app: Flask) -> None:
     app.after_request(_observe)
 
 
-def facilitator_called(name: str, seconds: float) -> None:
-    """Note how long a call took: the observer of this process's `FacilitatorClient`."""
-    if name == "verify":
-        VERIFY_SECONDS.observe(seconds)
+def step_took(name: str, seconds: float) -> None:
+    """Note how long a step of a paid call took: the observer of this process's platform."""
+    if name in OBSERVED:
+        OBSERVED[name].observe(seconds)
 
 
 def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
@@ -69,7 +87,8 @@ def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REQUEST_SECONDS)
-        registry.register(VERIFY_SECONDS)
+        for observed in OBSERVED.values():
+            registry.register(observed)
         registry.register(WAITING_CLIENTS)
     registry.register(StoreCollector(store, list(services)))
     return registry

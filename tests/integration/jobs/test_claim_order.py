@@ -23,13 +23,13 @@ def platform(platform: Platform) -> Platform:
 def left_behind(platform: Platform) -> list[str]:
     """Give all that is stored but for the lane's list of places, which only empties itself."""
     stored: list[str] = platform.store.client.keys("provider:*")  # type: ignore[assignment]
-    return [key for key in stored if key != keys.SERVICES]
+    return sorted(key for key in stored if key != keys.SERVICES)
 
 
 def test_a_wrong_input_is_named_and_nobody_is_asked(platform: Platform) -> None:
-    """Input comes before payload checks, lane and facilitator."""
+    """Input comes before lane and facilitator."""
     with pytest.raises(InvalidInput) as error:
-        platform.buy("strict", {"word": 7}, platform.payment("strict", expiration_ledger=1))
+        platform.buy("strict", {"word": 7}, platform.payment("strict"))
     assert error.value.fields["fields"][0]["field"] == "/word"
     assert (platform.facilitator.asked, left_behind(platform)) == ([], [])
 

@@ -55,7 +55,7 @@ def test_a_payment_that_never_lands_fails_uncharged_and_gives_no_output_away(
     assert (job.output, job.receipt) == (None, None)
 
 
-def test_a_payment_that_the_facilitator_called_failed_is_paid_when_it_landed(scene: Scene) -> None:
+def test_a_payment_that_the_step_took_failed_is_paid_when_it_landed(scene: Scene) -> None:
     """`*_transaction_failed` comes with a hash also when polling ran out (facts D1)."""
     payment = scene.sign()
     envelope = scene.build(payment)

@@ -24,7 +24,7 @@ from provider.platform import Platform
 from provider.services import Registry, Service
 from provider.settings import Settings
 from provider.web.app import create_app
-from provider.web.resources.metrics import facilitator_called
+from provider.web.resources.metrics import step_took
 from tests.support.facilitator import FakeFacilitator, running_facilitator
 from tests.support.payments import payment_header, signed_payment
 
@@ -207,9 +207,9 @@ def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
 
 def _open(settings: Settings, registry: Registry, facilitator: FakeFacilitator) -> Shop:
     wake_ups = NotedWakeUps()
-    asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=facilitator_called)
+    asked = FacilitatorClient(facilitator.url, verify_timeout_seconds=2, observer=step_took)
     given = {"dispatcher": wake_ups, "clock": LedgerClock(None, NoCache()), "facilitator": asked}
-    made = Platform(settings, registry, **given)
+    made = Platform(settings, registry, observer=step_took, **given)
     client = create_app(made).test_client()
     worker = Worker(made.store, registry, made.outcomes, made.settler)
     return Shop(client, made.store, made.desk, facilitator, wake_ups, registry, settings, worker)
