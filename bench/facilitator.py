@@ -6,6 +6,7 @@ Run: `python -m bench.facilitator PORT SETTLE_SECONDS`.
 
 import asyncio
 import json
+import secrets
 import sys
 
 NETWORK = "stellar:testnet"
@@ -21,6 +22,8 @@ KIND = {"x402Version": 2, "scheme": "exact", "network": NETWORK, "extra": {"areF
 SUPPORTED = _answer({"kinds": [KIND], "extensions": [], "signers": {}})
 VALID = _answer({"isValid": True})
 SETTLED = _answer({"success": True, "transaction": "ab" * 32, "network": NETWORK})
+TRANSACTION = b"ab" * 32
+"""Stands for a transaction of its own in each answer."""
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settle_seconds: float) -> None:
@@ -38,7 +41,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, set
             if b"/settle" in head.split(b"\r\n", 1)[0]:
                 if settle_seconds:
                     await asyncio.sleep(settle_seconds)
-                writer.write(SETTLED)
+                writer.write(SETTLED.replace(TRANSACTION, secrets.token_hex(32).encode()))
             else:
                 writer.write(VALID if head.startswith(b"POST") else SUPPORTED)
             await writer.drain()

@@ -114,6 +114,7 @@ class Look:
                 "set": client.smembers,
                 "list": lambda key: client.lrange(key, 0, -1),
                 "zset": lambda key: client.zrange(key, 0, -1),
+                "none": lambda _: "",  # It expired since it was listed.
             }
             found = {key: str(read[client.type(key)](key)) for key in client.scan_iter()}
             record = found.pop(keys.job(self.job_id), "")

@@ -1,5 +1,6 @@
 """A facilitator for tests, as the outside world: a small HTTP server that answers what it is told to."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -21,9 +22,14 @@ def valid(body: dict[str, Any]) -> Answer:
 
 
 def settled(body: dict[str, Any]) -> Answer:
-    """Settle every payment."""
+    """Settle every payment, each in a transaction of its own."""
     network = body["paymentRequirements"]["network"]
-    return 200, {"success": True, "transaction": "ab" * 32, "network": network}
+    return 200, {"success": True, "transaction": transaction_of(body["paymentPayload"]), "network": network}
+
+
+def transaction_of(payload: dict[str, Any]) -> str:
+    """Give the transaction that settles a payment."""
+    return hashlib.sha256(payload["payload"]["transaction"].encode()).hexdigest()
 
 
 @dataclass(frozen=True)

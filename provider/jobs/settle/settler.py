@@ -15,6 +15,7 @@ from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode, Status
 from provider.jobs.store import metrics
+from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.durability import Durability
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Figures, counted, timed
@@ -34,6 +35,7 @@ NOT_SENT = "settlement_not_sent"
 NOT_DURABLE = "settlement_not_durable"
 NOT_RECORDED = "settlement_not_recorded_yet"
 OUTPUT_MISSING = "paid_output_missing"
+NOT_ITS_RECEIPT = "transaction_of_another_job"
 STORE_RETRY_SECONDS = 0.5
 
 
@@ -54,6 +56,7 @@ class Settler:
         self._dispatcher = dispatcher
         self._settings = settings
         self._figures = Figures(store)
+        self._claims = ClaimKeys(store)
         self._payers = Payers(store, settings)
 
     def settle(self, job_id: str) -> None:
@@ -114,10 +117,19 @@ class Settler:
         elif outcome.kind is SettleKind.UNCERTAIN:
             self.record_uncertain(job_id, outcome)
         elif outcome.kind is SettleKind.SETTLED:
-            if not self.record_paid(job_id, outcome.transaction or ""):
-                self._wake(job_id)
+            self._record_settled(job_id, outcome)
         else:
             self.record_unpaid(job_id, outcome.reason or "")
+
+    def _record_settled(self, job_id: str, outcome: SettleOutcome) -> None:
+        """Believe the facilitator, unless its transaction paid another job: then the chain decides."""
+        transaction, seconds = outcome.transaction or "", self._settings.retention_seconds
+        if not self._claims.bind_receipt(transaction, job_id, seconds=seconds):
+            log.error(NOT_ITS_RECEIPT, job_id=job_id, transaction=transaction)
+            uncertain = SettleOutcome(SettleKind.UNCERTAIN, transaction=transaction, reason=NOT_ITS_RECEIPT)
+            self.record_uncertain(job_id, uncertain)
+        elif not self.record_paid(job_id, transaction):
+            self._wake(job_id)
 
     def _wake(self, job_id: str) -> None:
         """Wake the lane of a job that was queued before: the reply may be lost, and the wake-up with it."""

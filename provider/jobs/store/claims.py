@@ -1,4 +1,4 @@
-"""The first use of a payment: the claim key, taken before the job is written (J2, J3)."""
+"""The first use of a payment, taken before the job is written (J2, J3), of an identifier and of a receipt."""
 
 import hashlib
 import hmac
@@ -78,17 +78,19 @@ class ClaimKeys:
 
     def bind_identifier(self, payer: str, identifier: str, digest: str, *, seconds: float) -> bool:
         """Bind a payer's identifier to a payment; False when it is bound to another one (H8)."""
-        key = keys.identifier(payer, identifier)
-        with reaching_redis():
-            if self._store.client.set(key, digest, nx=True, px=int(seconds * 1000)):
-                return True
-            return bool(self._store.client.get(key) == digest)
+        args = [digest, str(int(seconds * 1000))]
+        return bool(self._store.scripts("bind", [keys.identifier(payer, identifier)], args) == digest)
 
     def identified(self, payer: str, identifier: str) -> str | None:
         """Give the payment that an identifier of a payer is bound to."""
         with reaching_redis():
             digest: str | None = self._store.client.get(keys.identifier(payer, identifier))  # type: ignore[assignment]
         return digest
+
+    def bind_receipt(self, transaction: str, job_id: str, *, seconds: float) -> bool:
+        """Bind a transaction to the job that it paid; False when it is the receipt of another one (§8)."""
+        args = [job_id, str(int(seconds * 1000))]
+        return bool(self._store.scripts("bind", [keys.receipt(transaction)], args) == job_id)
 
     def abandon(self, digest: str, job_id: str, *, seconds: float) -> bool:
         """Let the claim of a job that was never written end in some seconds; False if it is not its."""

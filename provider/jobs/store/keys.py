@@ -15,6 +15,7 @@
 | `provider:{S}:fence` | string | written before `WAITAOF`, so that it confirms all earlier writes (C7) |
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier, client … (J2, J3) |
 | `provider:{identifier:D}` | string | claim bound to an identifier of a payer (H8), expires with the job |
+| `provider:{receipt:D}` | string | the job whose receipt is transaction D (§8), expires with the job |
 | `provider:client-key` | string | random key of the digests of clients' addresses in claims (J3) |
 | `provider:workers` | hash | per remote worker, the digest of its token and its services (§11) |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
@@ -97,6 +98,10 @@ def fence(service: str) -> str:
 
 def claim(digest: str) -> str:
     return f"{PREFIX}:{{claim:{digest}}}"
+
+
+def receipt(transaction: str) -> str:
+    return f"{PREFIX}:{{receipt:{transaction.lower()}}}"
 
 
 def round_of(entry: str) -> str:

@@ -71,7 +71,7 @@ def test_a_paid_job_is_cancelled_only_by_who_forfeits_the_payment(platform: Plat
         "charged": True,
         "retryable": False,
     }
-    assert dump_job(cancelled)["payment"]["transaction"] == "ab" * 32
+    assert len(dump_job(cancelled)["payment"]["transaction"]) == 64
 
 
 @pytest.mark.parametrize("name", ["after", "before"])

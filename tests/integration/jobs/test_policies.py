@@ -52,7 +52,7 @@ def test_failed_work_was_charged_upfront_and_says_so(platform: Platform) -> None
     """§12: `charged` is always right."""
     done = platform.finish(platform.buy("before", {"do": "raise"}))
     assert dump_job(done)["error"]["charged"] is True
-    assert dump_job(done)["payment"]["transaction"] == "ab" * 32
+    assert len(dump_job(done)["payment"]["transaction"]) == 64
 
 
 def test_an_output_is_withheld_until_its_payment_is_certain(platform: Platform) -> None:

@@ -83,7 +83,8 @@ def test_an_output_lost_while_its_payment_is_settled_leaves_the_job_uncertain(
 
     def lose(asked: Any) -> Any:
         platform.store.client.hdel(keys.job(job.id), "output")
-        return answer(asked) if then == "paid" else (200, PENDING)
+        status, body = answer(asked)
+        return (status, {**body, "transaction": HASH}) if then == "paid" else (200, PENDING)
 
     platform.facilitator.settle = lose
     platform.settler.settle(job.id)
