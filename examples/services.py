@@ -9,7 +9,7 @@ import segno
 
 from examples import monte_carlo
 from examples.sudoku import solutions
-from examples.tables import MAX_CELLS, TooManyCells, extract_tables
+from examples.tables import MAX_BYTES, MAX_CELLS, TooManyCells, TooMuchText, extract_tables
 from provider.services import ChargePolicy, Context, DeterministicError, Registry, Service
 
 services = Registry()
@@ -71,6 +71,8 @@ def tables(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         return {"tables": extract_tables(payload["html"])}
     except TooManyCells as error:
         raise DeterministicError(f"the tables have more than {MAX_CELLS} cells") from error
+    except TooMuchText as error:
+        raise DeterministicError(f"the tables have more than {MAX_BYTES} bytes") from error
 
 
 @services.service(

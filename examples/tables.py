@@ -1,11 +1,13 @@
 """Read the tables out of an HTML page, cells that span rows and columns included."""
 
+import json
 import re
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
 MAX_CELLS = 200_000  # A few bytes of colspan and rowspan could ask for billions.
+MAX_BYTES = 1_000_000  # Of the answer as JSON: a spanned cell repeats its text in each.
 _MAX_SPAN = 1000  # As browsers do (HTML standard, 4.9.11).
 
 # Every alternative ends at its closer or at the end of the page, so that hostile input is read once.
@@ -24,6 +26,10 @@ _ATTRIBUTE = re.compile(r"""([^\s=/>"']++)(?:\s*+=\s*+("[^"]*|'[^']*|[^\s>]*))?"
 
 class TooManyCells(Exception):
     """The tables of the page have too many cells together."""
+
+
+class TooMuchText(Exception):
+    """The tables of the page have too much text together, that of spanned cells counted in each."""
 
 
 @dataclass
@@ -89,6 +95,16 @@ class _Table:
     @property
     def width(self) -> int:
         return max(map(len, self.rows), default=0)
+
+    def bytes(self, spelled: dict[str, int]) -> int:
+        """Return at least the bytes that the table has as JSON; `spelled` remembers those of texts."""
+        texts = [text for row in self.rows for text in row] + ([str(self.caption)] if self.caption else [])
+        for text in texts:
+            if text not in spelled:
+                spelled[text] = len(json.dumps(text)) + 1
+        padding = len('"",') * (self.width * len(self.rows) - sum(map(len, self.rows)))
+        braces = 60 + len("[],") * len(self.rows)
+        return sum(map(spelled.__getitem__, texts)) + padding + braces
 
     def as_json(self) -> dict[str, Any]:
         """Return caption, header and rows of equal length; a first row of `th` alone is the header."""
@@ -161,10 +177,13 @@ def _span(text: str) -> int:
 def extract_tables(html: str) -> list[dict[str, Any]]:
     """Return the tables of the page in the order they start; a table in a cell is one of its own.
 
-    Raises TooManyCells.
+    Raises TooManyCells, TooMuchText.
     """
     reader = _Reader()
     reader.read(html)
     if sum(table.width * len(table.rows) for table in reader.tables) > MAX_CELLS:
         raise TooManyCells
+    spelled: dict[str, int] = {}
+    if sum(table.bytes(spelled) for table in reader.tables) > MAX_BYTES:
+        raise TooMuchText
     return [table.as_json() for table in reader.tables]

@@ -303,7 +303,17 @@ class FacilitatorUnreachable(ProviderError):
 # Storage and network
 
 
-class StoreUnavailable(ProviderError):
+class StoreError(ProviderError):
+    """The job store does not do what it was asked."""
+
+
+class StoreRefused(StoreError):
+    """The job store refuses this write, and would refuse it again."""
+
+    for_operators = "Redis refuses a command for good; the log has its answer. Trying again changes nothing."
+
+
+class StoreUnavailable(StoreError):
     """The job store does not answer; send the same call again later."""
 
     for_operators = (

@@ -15,6 +15,8 @@ from provider.services.schema import CompiledSchema, schema_problems
 SETTLE_MARGIN_SECONDS = 10
 MOST_INPUT_BYTES = 1024 * 1024
 """Standard H9: more is not read of any body."""
+MOST_OUTPUT_BYTES = 64 * 1024 * 1024
+"""A record is one hash, read as a whole; Redis takes 512 MiB by itself."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 _MAX_DESCRIPTION = 499
@@ -56,6 +58,7 @@ _NUMBERS = {
     "max_attempts": _NumberRange(whole=True, least=1, optional=True),
     "max_timeout_seconds": _NumberRange(whole=True, least=1),
     "max_input_bytes": _NumberRange(whole=True, least=1, most=MOST_INPUT_BYTES),
+    "max_output_bytes": _NumberRange(whole=True, least=1, most=MOST_OUTPUT_BYTES),
 }
 _FLAGS = ("other_errors_transient", "remote")
 

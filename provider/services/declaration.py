@@ -46,6 +46,7 @@ class Service:
     max_attempts: int | None = None
     max_timeout_seconds: int = 300
     max_input_bytes: int = 65_536
+    max_output_bytes: int = 1_048_576
     mime_type: str = "application/json"
     tags: tuple[str, ...] = ()
 

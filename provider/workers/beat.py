@@ -12,7 +12,7 @@ from celery.beat import ScheduleEntry
 from celery.beat import Scheduler as CeleryScheduler
 
 from provider.broker.queues import ROUND
-from provider.errors import StoreUnavailable
+from provider.errors import StoreError
 from provider.jobs.store.client import connect
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.rounds import Rounds
@@ -38,7 +38,7 @@ class Scheduler(CeleryScheduler):  # type: ignore[misc]
         """Send what is due; the seconds until the next call."""
         try:
             waits = [self._look(entry) for entry in list(self.schedule.values())]
-        except StoreUnavailable as error:
+        except StoreError as error:
             log.warning(BEAT_WAITS, error=type(error.__cause__).__name__)
             return WAIT_SECONDS
         return min([float(self.max_interval), *waits])

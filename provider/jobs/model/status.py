@@ -80,7 +80,7 @@ class ErrorCode(StrEnum):
 MESSAGES: Mapping[ErrorCode, str] = {
     ErrorCode.TIMEOUT: "The work did not end within its time.",
     ErrorCode.SERVICE_FAILED: "The service failed on this input.",
-    ErrorCode.OUTPUT_INVALID: "The service gave an output that breaks its own schema.",
+    ErrorCode.OUTPUT_INVALID: "The service gave an output that breaks its own schema, or is too large.",
     ErrorCode.PAYMENT_FAILED: "The payment did not go through.",
     ErrorCode.CANCELLED: "The job was cancelled.",
 }

@@ -4,7 +4,7 @@ from collections.abc import Container
 
 import structlog
 
-from provider.errors import StoreUnavailable
+from provider.errors import StoreError
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job_id import service_of
 from provider.jobs.store.jobs import JobStore
@@ -38,5 +38,5 @@ class AnnouncingDispatcher:
         """Publish to all web processes on the channel of the job's record; repeated while the job waits."""
         try:
             announce(self._store, job_id)
-        except StoreUnavailable:
+        except StoreError:
             log.warning(NOT_ANNOUNCED, job_id=job_id)

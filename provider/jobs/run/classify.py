@@ -23,6 +23,9 @@ def judge_output(service: Service, output: Any) -> Succeeded | Failed:
         text = strict_json.dumps(output)
     except (TypeError, ValueError, RecursionError) as error:
         return Failed(FailureClass.OUTPUT_INVALID, f"not JSON: {error}")
+    if len(text) > service.max_output_bytes:
+        detail = f"has {len(text)} bytes as JSON, more than max_output_bytes = {service.max_output_bytes}"
+        return Failed(FailureClass.OUTPUT_INVALID, detail)
     problems = service.validate_output(json.loads(text))
     if problems:
         return Failed(FailureClass.OUTPUT_INVALID, "; ".join(str(problem) for problem in problems))

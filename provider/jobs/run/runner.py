@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import structlog
 
-from provider.errors import JobNotFound, ServiceNotFound, StoreUnavailable
+from provider.errors import JobNotFound, ServiceNotFound, StoreRefused, StoreUnavailable
 from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.job import Job, Lease
+from provider.jobs.model.status import ErrorCode
 from provider.jobs.run.dequeue import Dequeuer
 from provider.jobs.run.handler_process import HandlerProcess
 from provider.jobs.run.messages import Order, Succeeded
@@ -24,6 +25,7 @@ from provider.settings import Settings
 log = structlog.get_logger()
 
 STRANDED = "service_not_offered"
+NOT_STORED = "result_refused_by_store"
 TURN_SECONDS = 1.0
 STORE_RETRY_SECONDS = 0.5
 
@@ -93,6 +95,9 @@ class Runner:
             return lambda job: self._outcomes.interrupted(job, service)
         return self._outcomes.hand_back
 
+    def _give_up_output(self, job: Job) -> bool:
+        return self._outcomes.fail(job, ErrorCode.OUTPUT_INVALID)
+
     def _order(self, service: Service, lease: Lease) -> Order:
         job = lease.job
         work = (frozenset(), {}) if job.is_first_start else self._store.work(job.id)
@@ -103,16 +108,24 @@ class Runner:
         """Make a move, waiting for Redis while it is away: a paid result is never dropped for that.
 
         After a lost reply the record tells whether the move was made: then this worker owns nothing any more,
-        and the wake-up is sent again.
+        and the wake-up is sent again. So it is when the lease was lost meanwhile. What Redis refuses for good
+        ends the job, without its output.
         """
         owner = job.owner
         while True:
             try:
                 if move(job):
                     return
-                job = self._store.get(job.id)
             except StoreUnavailable:
                 time.sleep(STORE_RETRY_SECONDS)
+            except StoreRefused as error:
+                log.error(NOT_STORED, job_id=job.id, detail=error.detail)
+                if move == self._give_up_output:
+                    raise
+                move = self._give_up_output
+            try:
+                job = self._store.get(job.id)
+            except StoreUnavailable:
                 continue
             except JobNotFound:
                 return

@@ -4,6 +4,7 @@ Nobody else chooses a client. What differs in a cluster is told here: it is conn
 used, so that a process may start while it is away, and `node_of` gives the node that holds a key.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,15 +15,25 @@ from redis import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.commands.core import Script
-from redis.exceptions import ClusterDownError, RedisClusterException, RedisError, SlotNotCoveredError
+from redis.exceptions import (
+    ClusterDownError,
+    DataError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+    SlotNotCoveredError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
-from provider.errors import StoreUnavailable
+from provider.errors import StoreRefused, StoreUnavailable
 from provider.settings import CLUSTER_SCHEME
 
 Client = Redis
 """What `connect` gives: a cluster's client takes the same commands."""
+PASSING = re.compile(r"(?:^|caused error: )(BUSY|INPROG|LOADING|MISCONF|NOGOODSLAVE|NOREPLICAS|UNBLOCKED)\b")
+"""What a server says while it can do nothing of the kind; for the rest redis-py has classes of their own."""
+MOST_TEXT = 300
 REDIS_ERRORS = (RedisError, RedisClusterException)
 """All that the client raises: redis-py's cluster errors are a family of their own."""
 
@@ -54,11 +65,20 @@ def connect(
 
 @contextmanager
 def reaching_redis() -> Iterator[None]:
-    """Turn every Redis error into StoreUnavailable."""
+    """Turn every Redis error into StoreUnavailable, or StoreRefused where another try changes nothing."""
     try:
         yield
     except REDIS_ERRORS as error:
+        if is_refusal(error):
+            raise StoreRefused(f"Redis refuses it: {str(error)[-MOST_TEXT:]}") from error
         raise StoreUnavailable from error
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether Redis refused a command for what it is, and not for the state that the server is in."""
+    if isinstance(error, DataError):
+        return True
+    return type(error) is ResponseError and not PASSING.search(str(error))
 
 
 def node_of(client: "Redis", key: str) -> "Redis":

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from provider.errors import StoreUnavailable
+from provider.errors import StoreError
 from provider.jobs.store import keys
 from provider.jobs.store.client import node_of, reaching_redis
 from provider.jobs.store.jobs import JobStore
@@ -109,7 +109,7 @@ class Figures:
                 if stamp:
                     pipe.hset(keys.FIGURES, stamp.field(), int(time.time()))
                 pipe.execute()
-        except StoreUnavailable:
+        except StoreError:
             log.info(NOT_WRITTEN)
 
     def rpc_called(self, method: str, seconds: float) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from provider.errors import StoreUnavailable
+from provider.errors import StoreError
 from provider.jobs.model.job import Job
 from provider.jobs.store import keys, metrics
 from provider.jobs.store.jobs import JobStore
@@ -43,6 +43,6 @@ class Payers:
         try:
             key = keys.unpaid(job.service, job.terms.payer)
             self._store.scripts("unpaid", [key], [int(self._seconds * 1000)])
-        except StoreUnavailable:
+        except StoreError:
             return
         self._figures.add(counted(metrics.UNPAID_ENDINGS, job.service, how))

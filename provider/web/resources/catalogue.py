@@ -53,4 +53,5 @@ def _limits(listing: Listing) -> Mapping[str, Any]:
         "maxQueued": service.max_queued,
         "maxWaitSeconds": service.max_wait_seconds,
         "maxInputBytes": service.max_input_bytes,
+        "maxOutputBytes": service.max_output_bytes,
     }

@@ -1,11 +1,13 @@
+import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples.tables import TooManyCells, extract_tables
+from examples.tables import MAX_BYTES, TooManyCells, TooMuchText, extract_tables
 
 
 def rows(html: str) -> list[list[str]]:
@@ -86,6 +88,33 @@ def test_a_small_page_cannot_ask_for_a_huge_answer(html: str) -> None:
         extract_tables(html)
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<table><tr><td colspan=1000 rowspan=200>{'x' * 1300}</table>",
+        "<table><tr><td colspan=1000>" + "\u4e16" * 400,
+        "<table><td>" * 30_000,
+        "<table><caption>" + "c" * 1_000_001,
+    ],
+    ids=["spans", "escapes", "tables", "caption"],
+)
+def test_a_small_page_cannot_ask_for_a_huge_text(html: str) -> None:
+    """Was red: 1 349 bytes made 260 MB, sold for 0.01 USDC."""
+    with pytest.raises(TooMuchText):
+        extract_tables(html)
+
+
+def test_an_answer_just_within_the_limit_fits_an_output() -> None:
+    """The estimate is never below what is sent, so that nothing fails that was worked for."""
+    html = "<table>" + '<tr><th colspan=3>a\u4e16"<td>' * 12_000
+    while True:
+        with suppress(TooMuchText):
+            tables = extract_tables(html)
+            break
+        html = html[: len(html) * 9 // 10]
+    assert len(json.dumps({"tables": tables}, separators=(",", ":"))) <= MAX_BYTES + len('{"tables":[]}')
+
+
 HOSTILE = [
     "<",
     "<a ",
@@ -105,7 +134,8 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_pages_are_read_in_one_pass(piece: str) -> None:
     started = time.process_time()
-    extract_tables(piece * (300_000 // len(piece)))
+    with suppress(TooMuchText):
+        extract_tables(piece * (300_000 // len(piece)))
     assert time.process_time() - started < 5
 
 
