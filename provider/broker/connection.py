@@ -6,6 +6,9 @@ from typing import Any
 from celery.app import amqp, events
 from celery.events.dispatcher import EventDispatcher
 from kombu.connection import Connection as KombuConnection
+from kombu.transport import redis
+
+from provider.broker.redis_transport import GuardedTransport
 
 RETRY = {"interval_start": 1.0, "interval_step": 0.0, "interval_max": 1.0}
 """Seconds from one try to the next."""
@@ -17,6 +20,11 @@ class Connection(KombuConnection):  # type: ignore[misc]
     Celery names no interval, and no setting does: by Kombu's own a process waits 2 s longer after each try,
     up to 30 s, and would come back that much later than the broker.
     """
+
+    def get_transport_cls(self) -> Any:
+        """Use the transport that drops what is no message, in place of Kombu's for Redis."""
+        found = super().get_transport_cls()
+        return GuardedTransport if found is redis.Transport else found
 
     def ensure_connection(self, *args: Any, **given: Any) -> Any:
         """Connect, however often that has to be tried."""

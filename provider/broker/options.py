@@ -41,6 +41,7 @@ def _broker(settings: Settings) -> dict[str, Any]:
         "broker_url": url,
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
+        "broker_channel_error_retry": True,  # Redis full, or demoted to a replica: connect again.
         "broker_pool_limit": 2,
         "broker_pool_acquire_timeout": 3,
         "broker_transport_options": REDIS_TRANSPORT if url.startswith("redis") else AMQP_TRANSPORT,
@@ -106,6 +107,7 @@ def _worker(settings: Settings) -> dict[str, Any]:
     waits for RabbitMQ's answer on the connection that the main thread reads: both would hang.
     """
     return {
+        "worker_consumer": "provider.workers.consumer:WakeUpConsumer",
         "worker_prefetch_multiplier": 1,
         "worker_eta_task_limit": 100,
         "worker_enable_prefetch_count_reduction": False,
