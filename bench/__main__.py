@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES = ("calls", "jobs", "memory", "sweep", "reconcile", "store", "streams", "wakeup", "counts")
+NAMES = ("calls", "jobs", "memory", "sweep", "reconcile", "store", "streams", "wakeup", "counts", "strangers")
 
 
 def main(arguments: list[str]) -> None:
