@@ -122,7 +122,7 @@ class Crowd:
         sent = random.choice([head[:300], head + 'Content-Length: 60000\r\n\r\n{"n":'])
         with socket.create_connection((to.hostname or "", to.port or 80), 10, (THEIR_ADDRESS, 0)) as half:
             half.sendall(sent.encode())
-            time.sleep(random.uniform(0.5, 4))
+            time.sleep(random.uniform(0.5, 2))
         self.answers["half_sending -"] += 1
 
 

@@ -23,6 +23,7 @@ HARMLESS = {
     "begin_round",
     "run_round",
     "abandon",
+    "bind",
     "vacate",
     "checkpoint",
     "fence",
