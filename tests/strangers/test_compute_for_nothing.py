@@ -124,3 +124,17 @@ def test_what_is_not_the_payers_doing_is_not_held_against_it(platform: Platform)
     for _ in range(3):
         assert platform.finish(buy(platform)).status is Status.FAILED
     assert buy(platform).status is Status.QUEUED
+
+
+@pytest.mark.parametrize(("transaction", "counted"), [("cd" * 32, 1), ("", 0)])
+def test_a_payment_that_the_chain_shows_as_not_made_counts_if_it_was_submitted(
+    platform: Platform, transaction: str, counted: int
+) -> None:
+    """It failed on chain, as without money; what was never sent is the facilitator's doing."""
+    unclear = {"success": False, "errorReason": "settlement_pending", "transaction": transaction}
+    platform.facilitator.settle = lambda _: (200, unclear)
+    job = platform.finish(buy(platform))
+    assert job.status is Status.PAYMENT_UNCERTAIN
+    assert platform.settler.record_unpaid(job.id, "payment_not_on_chain")
+    left = platform.store.client.get(keys.unpaid("after", PAYER.public_key))
+    assert int(left or 0) == counted  # type: ignore[arg-type]
