@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from provider.jobs.store import keys
-from provider.jobs.store.client import node_of, reaching_redis
+from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore
 
 MISMATCHES_ALLOWED = 3
@@ -104,11 +104,8 @@ class ClaimKeys:
 
     def outlive(self, digest: str, *, until_ms: int) -> None:
         """Keep a claim whose job is deleted until its payment has surely expired (J15)."""
-        with reaching_redis():
-            pipe = node_of(self._store.client, keys.claim(digest)).pipeline(transaction=False)
-            pipe.hset(keys.claim(digest), "gone", 1)
-            pipe.pexpireat(keys.claim(digest), until_ms)
-            pipe.execute()
+        self._store.write("HSET", keys.claim(digest), "gone", 1)
+        self._store.write("PEXPIREAT", keys.claim(digest), until_ms)
 
 
 def _claim(record: Mapping[str, str]) -> Claim:

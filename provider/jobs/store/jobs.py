@@ -213,13 +213,17 @@ class JobStore:
             records = pipe.execute()
         return readable(dict(zip(job_ids, records, strict=True)))
 
+    def write(self, command: str, key: str, *args: Any) -> Any:
+        """Run a command that writes, also when memory is full: for maintenance and money alone."""
+        return self.scripts("write", [key], [command, *args])
+
     def look_later(self, service: str, job_ids: Sequence[str], seconds: float) -> None:
         """Put the sweep's next look at jobs of a service off, for each that has one and none later."""
         if not job_ids:
             return
-        due = dict.fromkeys(job_ids, self.now_ms(service) + seconds * 1000)
-        with reaching_redis():
-            self.client.zadd(keys.due(service), due, xx=True, gt=True)
+        at = self.now_ms(service) + seconds * 1000
+        due = [part for job_id in job_ids for part in (at, job_id)]
+        self.write("ZADD", keys.due(service), "XX", "GT", *due)
 
     def forget(self, job: Job) -> bool:
         """Delete a finished job with all it left (J15)."""

@@ -9,7 +9,7 @@ class LedgerCache:
     """The clock's cache in Redis; implements `provider.chain.clock.Cache`."""
 
     def __init__(self, store: JobStore) -> None:
-        self._client = store.client
+        self._store, self._client = store, store.client
 
     def get(self) -> str | None:
         """Return the reading, "" while the RPC is away, or None when it has to be asked."""
@@ -19,5 +19,4 @@ class LedgerCache:
 
     def set(self, text: str, seconds: float) -> None:
         """Keep a reading for some seconds."""
-        with reaching_redis():
-            self._client.set(keys.CLOCK, text, px=max(1, int(seconds * 1000)))
+        self._store.write("SET", keys.CLOCK, text, "PX", max(1, int(seconds * 1000)))

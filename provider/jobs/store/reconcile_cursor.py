@@ -117,5 +117,4 @@ class Cursors:
         return text
 
     def _set(self, name: str, value: str | int) -> None:
-        with reaching_redis():
-            self._client.hset(keys.RECONCILE_CURSOR, name, value)
+        self._store.write("HSET", keys.RECONCILE_CURSOR, name, value)
