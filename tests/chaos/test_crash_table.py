@@ -24,6 +24,7 @@ HARMLESS = {
     "run_round",
     "abandon",
     "bind",
+    "write",
     "vacate",
     "checkpoint",
     "fence",

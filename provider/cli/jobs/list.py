@@ -1,6 +1,8 @@
 """`provider jobs list`: a page of jobs, newest first."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -10,7 +12,9 @@ from provider.cli._times import Since, age, now_ms
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import dump_job
+from provider.jobs.store.contradictions import Contradiction, Contradictions
 from provider.jobs.store.listing import JobIndex, JobPage
+from provider.networks import token_units
 
 HEADINGS = ("job", "status", "age", "error")
 
@@ -29,6 +33,7 @@ HEADINGS = ("job", "status", "age", "error")
 @click.option("--since", "since_ms", type=Since(), help="Claimed since then: 90m, 12h, 7d, or ISO 8601.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Jobs on a page.")
 @click.option("--after", default="", metavar="CURSOR", help="Go on after the page that ended with this.")
+@click.option("--contradicted", is_flag=True, help="Those whose record the chain contradicts, until settled.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
@@ -38,6 +43,7 @@ def command(
     since_ms: int | None,
     limit: int,
     after: str,
+    contradicted: bool,
     as_json: bool,
 ) -> None:
     """List jobs, newest first, a page at a time.
@@ -53,6 +59,9 @@ def command(
         raise click.BadParameter(
             f"no service {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
         )
+    if contradicted:
+        _show_contradicted(Contradictions(store).list(services or None), as_json)
+        return
     wanted = [Status(status) for status in statuses] or list(Status)
     try:
         page = JobIndex(store).page(
@@ -87,6 +96,17 @@ def _show(page: JobPage) -> None:
         click.echo("No jobs." if page.after is None else "These jobs have moved on.")
     if page.after is not None:
         click.echo(f"More: --after {page.after}", err=True)
+
+
+def _show_contradicted(found: Sequence[Contradiction], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"jobs": [asdict(one) for one in found]}))
+        return
+    for one in found:
+        says = "says charged, the chain not paid" if one.charged else "says not charged, the chain paid"
+        click.echo(f"{one.job_id}  {one.status}  {says}  {token_units(one.amount)}  {one.payer}")
+        click.echo(f"  {one.reason}; transaction {one.transaction or 'unknown'}")
+    click.echo("Settle each with `provider jobs settle ID`." if found else "No contradictions.")
 
 
 def _row(job: Job, now: int) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Auditing in the background what was recorded on a facilitator's word (standard §10, 7).
 
-Each job is looked at once, after its payment has expired, when the chain can tell for good. Nothing is
-decided anew and nothing is written to a job: a record that contradicts the chain is the operator's business.
+Each job is audited once, after its payment has expired, when the chain can tell for good; one that is not
+over by then, as soon as it is. Nothing is decided anew and nothing is written to a job: a record that
+contradicts the chain stands on a list until an operator has settled it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ import structlog
 from provider.jobs.model.job import Job
 from provider.jobs.reconcile.decide import Decision, Verdict
 from provider.jobs.reconcile.quorum import Quorum
+from provider.jobs.store.contradictions import AuditLater, Contradictions
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.reconcile_cursor import Cursors
 
@@ -21,30 +23,64 @@ CONTRADICTION = "payment_record_contradicts_chain"
 UNCONFIRMED = "payment_record_not_confirmed"
 MEMORY_MS = 24 * 3_600_000
 """How old a claim may be that is still audited, after an RPC was away or none was configured."""
+LATE_AT_ONCE = 100
+LATER_SECONDS = 60.0
+"""Jobs that were not over when the audit came by are looked at again so often, so many in a run."""
 PATIENCE_MS = 3_600_000
 """How long one job may hold up the audit of those behind it after its payment expired."""
 
 
 class Audit:
-    """One run over the jobs that were settled since the last."""
+    """One run over the jobs whose payment expired since the last."""
 
     def __init__(self, store: JobStore, cursors: Cursors, quorum: Quorum) -> None:
         self._store = store
         self._cursors = cursors
         self._quorum = quorum
+        self._later = AuditLater(store)
+        self._contradictions = Contradictions(store)
 
     def run(self, limit: int) -> tuple[int, list[Decision]]:
         """Audit up to `limit` jobs: how many agree with the chain, and what it says about the others."""
-        taken = self._taken(limit)
-        settled = [job for jobs in taken.values() for job in jobs if job.charged or job.is_final]
-        decisions = {found.job_id: found for found in self._quorum.decide(settled, audited=True)}
-        pairs = []
+        taken, late = self._taken(limit), self._later.due(LATE_AT_ONCE)
+        jobs = [job for jobs in taken.values() for job in jobs] + late
+        over = [job for job in jobs if job.charged or job.is_final]
+        decisions = {found.job_id: found for found in self._quorum.decide(over, audited=True)}
+        answered: list[Job] = []
         for service, jobs in taken.items():
-            if answered := self._answered(jobs, decisions):
-                pairs += [(job, decisions[job.id]) for job in answered if job.id in decisions]
-                self._cursors.confirmed(service, answered[-1].created_at_ms)
-        contradictions = [found for job, found in pairs if _contradicts(job, found)]
+            if passed := self._answered(jobs, decisions):
+                answered += passed
+                self._later.put_off((job.id for job in passed if job.id not in decisions), LATER_SECONDS)
+                self._cursors.confirmed(service, passed[-1].created_at_ms)
+        answered += self._answered_late(late, decisions)
+        pairs = [(job, decisions[job.id]) for job in answered if job.id in decisions]
+        contradictions = [found for job, found in pairs if self._contradicts(job, found)]
         return sum(_agrees(job, found) for job, found in pairs), contradictions
+
+    def _answered_late(self, late: Sequence[Job], decisions: Mapping[str, Decision]) -> list[Job]:
+        """Take those off the list that were answered, or about which nothing more will be known."""
+        now_ms = self._store.now_ms() if late else 0
+
+        def waits(job: Job) -> bool:
+            found = decisions.get(job.id)
+            return found is None or (found.later and now_ms < job.expires_at_ms + MEMORY_MS)
+
+        self._later.put_off((job.id for job in late if waits(job)), LATER_SECONDS)
+        answered = [job for job in late if not waits(job)]
+        self._later.done(job.id for job in answered)
+        return answered
+
+    def _contradicts(self, job: Job, found: Decision) -> bool:
+        """Return whether the chain says the opposite of a record; log and keep it."""
+        if _agrees(job, found):
+            return False
+        if found.verdict is Verdict.UNDECIDED:
+            log.warning(UNCONFIRMED, job_id=job.id, reason=found.reason)
+            return False
+        about = {"status": job.status.value, "charged": job.charged, "chain": found.verdict.value}
+        log.error(CONTRADICTION, job_id=job.id, reason=found.reason, **about)
+        self._contradictions.add(job, found.transaction, found.reason)
+        return True
 
     def _taken(self, limit: int) -> dict[str, list[Job]]:
         """Take the next jobs of each service, in fair shares."""
@@ -73,15 +109,3 @@ class Audit:
 
 def _agrees(job: Job, found: Decision) -> bool:
     return found.verdict is (Verdict.PAID if job.charged else Verdict.UNPAID)
-
-
-def _contradicts(job: Job, found: Decision) -> bool:
-    """Return whether the chain says the opposite of a record, and log it."""
-    if _agrees(job, found):
-        return False
-    if found.verdict is Verdict.UNDECIDED:
-        log.warning(UNCONFIRMED, job_id=job.id, reason=found.reason)
-        return False
-    about = {"status": job.status.value, "charged": job.charged, "chain": found.verdict.value}
-    log.error(CONTRADICTION, job_id=job.id, reason=found.reason, **about)
-    return True

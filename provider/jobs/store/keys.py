@@ -16,6 +16,8 @@
 | `provider:{claim:D}` | hash | who used payment D first: job, call, envelope, identifier, client … (J2, J3) |
 | `provider:{identifier:D}` | string | claim bound to an identifier of a payer (H8), expires with the job |
 | `provider:{receipt:D}` | string | the job whose receipt is transaction D (§8), expires with the job |
+| `provider:{S}:contradicted` | hash | job id → what the chain says against its record (§10, 7) |
+| `provider:audit-later` | sorted set | jobs that were not over when the audit came by, score = when (ms) |
 | `provider:client-key` | string | random key of the digests of clients' addresses in claims (J3) |
 | `provider:workers` | hash | per remote worker, the digest of its token and its services (§11) |
 | `provider:services` | set | names of all services that ever had a job, for stranded ones (Q7) |
@@ -38,6 +40,7 @@ SERVICES = f"{PREFIX}:services"
 WORKERS = f"{PREFIX}:workers"
 RECONCILE_CURSOR = f"{PREFIX}:cursor:reconcile"
 CLOCK = f"{PREFIX}:clock"
+AUDIT_LATER = f"{PREFIX}:audit-later"
 CLIENT_KEY = f"{PREFIX}:client-key"
 FIGURES = f"{PREFIX}:figures"
 EVENTS = f"{PREFIX}:*:job:*"
@@ -94,6 +97,10 @@ def pace(service: str) -> str:
 
 def fence(service: str) -> str:
     return f"{PREFIX}:{{{service}}}:fence"
+
+
+def contradicted(service: str) -> str:
+    return f"{PREFIX}:{{{service}}}:contradicted"
 
 
 def claim(digest: str) -> str:

@@ -1,6 +1,6 @@
 """Where the reconciler stands: what it looks at next (one hash, `keys.RECONCILE_CURSOR`).
 
-A service's name is the field of its uncertain jobs; one with a colon, which no name has, of its settled ones.
+A service's name is the field of its uncertain jobs; one with a colon, which no name has, of its audit.
 """
 
 from itertools import takewhile
@@ -14,8 +14,8 @@ from provider.jobs.store.jobs import JobStore
 
 CONFIRMED = "{}:confirmed"
 
-SETTLED = (Status.QUEUED, Status.RUNNING, Status.SUCCEEDED, Status.FAILED, Status.CANCELLED)
-"""Where a job can be whose settlement is over."""
+AUDITED = tuple(Status)
+"""The audit comes by every job whose payment has expired; what is not over by then, it looks at later."""
 
 
 class Cursors:
@@ -86,7 +86,7 @@ class Cursors:
         """Read jobs; what is no id of a job of this service is passed over."""
         return self._store.get_many([job_id for job_id in ids if belongs(job_id, service)])
 
-    # Settled jobs, each of which is confirmed once
+    # Jobs whose payment has expired, each of which is audited once
 
     def settled(self, service: str, since_ms: int, limit: int) -> list[Job]:
         """Take the jobs next to be confirmed: claimed after the cursor, payment surely expired, oldest first.
@@ -97,7 +97,7 @@ class Cursors:
         index, now_ms = keys.index(service), self._store.now_ms(service)
         with reaching_redis():
             pipe = node_of(self._client, index).pipeline(transaction=True)
-            for status in SETTLED:
+            for status in AUDITED:
                 low, high = (status.code * INDEX_STEP + ms for ms in (since, now_ms))
                 pipe.zrange(index, f"({low}", high, byscore=True, offset=0, num=limit + 1, withscores=True)
             found = [(int(s) % INDEX_STEP, i) for answer in pipe.execute() for i, s in answer]

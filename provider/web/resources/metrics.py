@@ -19,6 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from provider.errors import StoreUnavailable
+from provider.jobs.store.contradictions import Contradictions
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.metrics import Count, Durations, Family, Figures, Timing
 from provider.jobs.store.stats import LaneStats, Stranded, read_stats, read_stranded
@@ -94,6 +95,9 @@ def metrics_registry(store: JobStore, services: Registry) -> CollectorRegistry:
     return registry
 
 
+CONTRADICTED = "Jobs whose record the chain contradicts, and that no operator has settled."
+
+
 class StoreCollector(Collector):
     """Reads lanes and figures at each scrape: counters of a process would forget, the store does not."""
 
@@ -109,6 +113,7 @@ class StoreCollector(Collector):
         try:
             lanes, figures = read_stats(self._store, self._services), self._figures.read()
             stranded = read_stranded(self._store, lanes)
+            contradicted = Contradictions(self._store).count()
         except StoreUnavailable:
             yield GaugeMetricFamily("provider_store_up", "Whether Redis answered this scrape.", 0)
             return
@@ -117,6 +122,7 @@ class StoreCollector(Collector):
         yield from _lane_gauges(lanes)
         yield _oldest_uncertain(lanes)
         yield _stranded(stranded)
+        yield GaugeMetricFamily("provider_contradicted_jobs", CONTRADICTED, contradicted)
         yield from (_figure(family, values) for family, values in figures.items())
 
 

@@ -20,6 +20,8 @@ OTHERS = {
     "claim": keys.claim("ab" * 32),
     "identifier": keys.identifier("G", "order-0001-0001-00"),
     "receipt": keys.receipt("AB" * 32),
+    "contradicted": keys.contradicted("qr-code"),
+    "audit_later": keys.AUDIT_LATER,
     "client_key": keys.CLIENT_KEY,
     "open_jobs": keys.open_jobs("qr-code", "G" * 56),
     "unpaid": keys.unpaid("qr-code", "G" * 56),

@@ -10,8 +10,8 @@ SCRIPTS = {
     for entry in (resources.files("provider.jobs.store") / "lua").iterdir()
 }
 NEW_WORK = {"claim", "create", "reserve"}
-_CALL = re.compile(r"redis\.call\('([A-Z]+)'(?:, ([^,)]+))?")
-_WRITES = re.compile(r"'(HSET|HDEL|HINCRBY|PEXPIRE|PERSIST|ZADD|ZREM|DEL|SET|PUBLISH)'")
+_CALL = re.compile(r"redis\.call\((?:'([A-Z]+)'|ARGV\[1\])(?:, ([^,)]+))?")
+_WRITES = re.compile(r"'(HSET|HDEL|HINCRBY|PEXPIRE|PERSIST|ZADD|ZREM|DEL|SET|PUBLISH)'|call\(ARGV")
 _REFUSES = re.compile(r"return (false|0|'\w+'|\{0)")
 
 

@@ -3,4 +3,5 @@
 --
 -- KEYS  1 key
 -- ARGV  1 command · 2… its other arguments
+-- Returns what the command returns.
 return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))
