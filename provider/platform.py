@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
+import structlog
 from celery import Celery
 
 from provider.broker.app import make_app
@@ -41,6 +42,10 @@ from provider.payments.facilitator import FacilitatorClient, Observer
 from provider.services import Registry, load_registry
 from provider.services.checkpoints import CheckpointLimits
 from provider.settings import Settings
+
+log = structlog.get_logger()
+
+NO_RPC = "no_stellar_rpc"
 
 
 class Platform:
@@ -193,6 +198,11 @@ class Platform:
     @cached_property
     def rounds(self) -> Rounds:
         return Rounds(self.store)
+
+    def warn_without_rpc(self) -> None:
+        """Log at the start of a process that payments whose answer is lost cannot be decided."""
+        if not self.settings.stellar_rpc_urls:
+            log.warning(NO_RPC, todo="set STELLAR_RPC_URLS")
 
     @cached_property
     def reconciler(self) -> Reconciler | None:

@@ -1,7 +1,7 @@
 """Do the Stellar RPCs answer, for our network, and up to date?"""
 
 from provider.chain.rpc import StellarRpc
-from provider.doctor.finding import Finding, advise, fail, ok
+from provider.doctor.finding import Finding, fail, ok
 from provider.errors import RpcError
 from provider.networks import PASSPHRASES
 
@@ -29,5 +29,5 @@ def check_rpc(rpc: StellarRpc, network: str, now: float) -> Finding:
 
 def no_rpc() -> Finding:
     """Without an RPC an uncertain payment cannot be decided."""
-    todo = "set STELLAR_RPC_URLS; until then uncertain payments stay undecided"
-    return advise("rpc", "none is configured", todo)
+    todo = "set STELLAR_RPC_URLS: without one, payments whose answer is lost stay undecided for ever"
+    return fail("rpc", "none is configured", todo)

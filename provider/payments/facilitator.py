@@ -32,7 +32,7 @@ class FacilitatorClient:
 
     `verify_timeout_seconds` and `settle_timeout_seconds` bound a whole call, slow answers included; only
     connecting can take longer (a name look-up has no time-out, each address of a name gets 5 s).
-    `settle_timeout_seconds` has to exceed what the facilitator itself waits for the chain (standard §8).
+    An answer to `/settle` that takes longer than `settle_timeout_seconds` may still be heard (standard §8).
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class FacilitatorClient:
             raise errors.ConfigurationError([f"the facilitator URL {url!r} is not an http(s) URL"])
         self.url = url.rstrip("/")
         self._verify_timeout_seconds = verify_timeout_seconds
-        self._settle_timeout_seconds = settle_timeout_seconds
+        self.settle_timeout_seconds = settle_timeout_seconds
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._kept = KeptConnections(self.url, self._headers)
         self._observer = observer
@@ -76,21 +76,26 @@ class FacilitatorClient:
         return self._verdict(answer)
 
     def settle(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, *, payer: str
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        *,
+        payer: str,
+        seconds: float | None = None,
     ) -> SettleOutcome:
         """Have a payment submitted, once (standard S4); network trouble is an outcome, not an exception.
 
         The connection is fresh: a kept-alive one may be stale, and then "nothing was sent" cannot be told
-        from "sent and lost". An answer that names another payer than `payer` is not ours.
+        from "sent and lost". An answer that names another payer than `payer` is not ours. `seconds` is the
+        time for the answer, where that is another than `settle_timeout_seconds`.
         """
         body = _body(payload, requirements)
         with (
             self._observed("settle"),
             new_session({**self._headers, "Connection": "close"}) as session,
         ):
-            answer = transport.call(
-                session, "POST", f"{self.url}/settle", seconds=self._settle_timeout_seconds, body=body
-            )
+            seconds = seconds or self.settle_timeout_seconds
+            answer = transport.call(session, "POST", f"{self.url}/settle", seconds=seconds, body=body)
         return classify(answer, network=requirements.network, payer=payer)
 
     def _repeatable(self, method: str, path: str, body: bytes) -> FacilitatorAnswer:

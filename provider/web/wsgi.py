@@ -7,5 +7,6 @@ from provider.web.resources.metrics import step_took
 
 platform = Platform.from_env(observer=step_took)
 configure_logging(platform.settings.log_level)
+platform.warn_without_rpc()
 platform.refuse_unsafe_redis()
 app = create_app(platform)

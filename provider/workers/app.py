@@ -32,6 +32,7 @@ def create_app(platform: Platform | None = None) -> Celery:
             raise SystemExit(error.detail) from error  # Celery only logs other errors of a signal.
 
     def sweep_at_start(**_: object) -> None:
+        platform.warn_without_rpc()
         app.send_task(SWEEP, ignore_result=True, retry=False)
 
     _connect(setup_logging, log_json_lines)

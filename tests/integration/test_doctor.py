@@ -117,7 +117,7 @@ def test_a_redis_cluster_is_checked_node_by_node(clinic: Clinic) -> None:
 
 def test_without_an_rpc_nobody_decides(clinic: Clinic) -> None:
     """Allowed, but it is told."""
-    assert clinic.checks(STELLAR_RPC_URLS="")["rpc"]["level"] == "advice"
+    assert clinic.checks(STELLAR_RPC_URLS="")["rpc"]["level"] == "fail"
 
 
 # Facilitator and RPC

@@ -14,6 +14,7 @@ from provider.jobs.model.dispatcher import Dispatcher
 from provider.jobs.model.due import may_settle
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import ErrorCode, Status
+from provider.jobs.settle.late_answer import LateAnswer
 from provider.jobs.store import metrics
 from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.durability import Durability
@@ -23,7 +24,7 @@ from provider.jobs.store.payers import Payers
 from provider.payments import reasons
 from provider.payments.facilitator import FacilitatorClient
 from provider.payments.schemas import load_payload, load_requirements
-from provider.payments.settlement import SettleKind, SettleOutcome
+from provider.payments.settlement import Failure, SettleKind, SettleOutcome
 from provider.settings import Settings
 
 log = structlog.get_logger()
@@ -36,7 +37,10 @@ NOT_DURABLE = "settlement_not_durable"
 NOT_RECORDED = "settlement_not_recorded_yet"
 OUTPUT_MISSING = "paid_output_missing"
 NOT_ITS_RECEIPT = "transaction_of_another_job"
+NO_ANSWER = Failure.TIMED_OUT.value
 STORE_RETRY_SECONDS = 0.5
+MOST_LISTENING_SECONDS = 3600.0
+"""For so long at most an answer is listened for, however long its payment can still land."""
 
 
 class Settler:
@@ -71,20 +75,34 @@ class Settler:
         give_up = self._settings.settle_timeout_seconds + self._settings.orphan_margin_seconds
         if self._store.begin_settlement(job, settler, give_up_seconds=give_up) is None:
             return
-        outcome, amounts = self._attempt(job)
-        self._until_stored(job_id, settler, outcome)
-        self._figures.add(amounts)
+        if self._is_durable(job):
+            self._attempt(job, settler)
+        else:
+            self._until_stored(job_id, settler, SettleOutcome(SettleKind.NOT_SENT))
+            self._figures.add(counted(metrics.SETTLEMENTS, job.service, "not_durable"))
 
-    def _attempt(self, job: Job) -> tuple[SettleOutcome, dict[str, int]]:
-        """Make the call, if it is durable that it is made; with what is to be counted for it."""
-        if not self._is_durable(job):
-            return SettleOutcome(SettleKind.NOT_SENT), counted(
-                metrics.SETTLEMENTS, job.service, "not_durable"
-            )
-        began = time.monotonic()
-        outcome = self._ask(job)
-        took = timed(metrics.SETTLE_SECONDS, time.monotonic() - began)
-        return outcome, took | counted(metrics.SETTLEMENTS, job.service, outcome.kind.value)
+    def _attempt(self, job: Job, settler: str) -> None:
+        """Make the call. No answer in time is recorded as uncertain; one that comes later counts as it is."""
+        began, client = time.monotonic(), self._facilitator
+        answer = LateAnswer(
+            lambda seconds: self._ask(job, seconds),
+            in_time=client.settle_timeout_seconds,
+            at_most=min(
+                MOST_LISTENING_SECONDS, job.terms.max_timeout_seconds + client.settle_timeout_seconds
+            ),
+        )
+
+        def record(outcome: SettleOutcome) -> None:
+            self._until_stored(job.id, settler, outcome)
+            took = timed(metrics.SETTLE_SECONDS, time.monotonic() - began)
+            self._figures.add(took | counted(metrics.SETTLEMENTS, job.service, outcome.kind.value))
+
+        outcome = answer.in_time()
+        if outcome is not None:
+            record(outcome)
+            return
+        self._until_stored(job.id, settler, SettleOutcome(SettleKind.UNCERTAIN, reason=NO_ANSWER))
+        answer.later(record)
 
     def _is_durable(self, job: Job) -> bool:
         try:
@@ -94,10 +112,10 @@ class Settler:
             return False
         return True
 
-    def _ask(self, job: Job) -> SettleOutcome:
+    def _ask(self, job: Job, seconds: float) -> SettleOutcome:
         payload, requirements = json.loads(job.payment or "[]")
         return self._facilitator.settle(
-            load_payload(payload), load_requirements(requirements), payer=job.terms.payer
+            load_payload(payload), load_requirements(requirements), payer=job.terms.payer, seconds=seconds
         )
 
     def _until_stored(self, job_id: str, settler: str, outcome: SettleOutcome) -> None:
