@@ -21,7 +21,7 @@ from tests.support.slow_clients import address, connections, p99_seconds, read_t
 PROBES = 150
 HALF_HEAD = b"GET /services HTTP/1.1\r\nHost: x\r\nAccept: appl"
 FLOOR_SECONDS = 0.25
-"""What a busy machine may add; `bench streams` quotes the time of a quiet one, to be held below 0.1 s."""
+"""What a busy machine may add; bench/README.md quotes what was measured, to be held below 0.1 s."""
 
 
 @pytest.fixture(scope="module")
