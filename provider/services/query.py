@@ -23,6 +23,23 @@ def coerce(pairs: Iterable[tuple[str, str]], schema: CompiledSchema) -> dict[str
     return {name: _value(found, list(_children(root, "properties", name))) for name, found in texts.items()}
 
 
+def coerce_again(pairs: Iterable[tuple[str, str]], earlier: dict[str, Any]) -> dict[str, Any]:
+    """Read a query string again whose schema is gone, by the types of what was read from it."""
+    shapes = {name: _shape(value) for name, value in earlier.items()}
+    return coerce(pairs, CompiledSchema({"properties": shapes}))
+
+
+def _shape(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"type": "array", "items": {"type": sorted({_type_of(item) for item in value})}}
+    return {"type": _type_of(value)}
+
+
+def _type_of(value: Any) -> str:
+    found = _TYPE_OF.get(type(value), "object")
+    return "number" if found == "integer" else found  # `1e3` may be stored as 1000.
+
+
 def _value(texts: list[str], places: list[Place]) -> Any:
     types = _types(places)
     if "array" in types and (len(texts) > 1 or "string" not in types):

@@ -125,7 +125,7 @@ def test_a_forged_one_asks_the_chain_nothing(shop: Shop) -> None:
     shop.net.state.close(VALID_LEDGERS + 1)
     rpc = StellarRpc(shop.net.chain.url)
     past = PastPayments(rpc, shop.net.state.config.passphrase)
-    call, offer = PaidCall.of(shop.service, forged, UNKNOWN), shop.platform.desk.quote(shop.service)
+    call, offer = PaidCall.of(shop.service.name, forged, UNKNOWN), shop.platform.desk.quote(shop.service)
     with pytest.raises(PaymentRejected):
         refuse_used(past, call, offer)
     assert rpc.calls == 0

@@ -49,7 +49,7 @@ class ClaimDesk:
     ) -> None:
         self._store = store
         self._claims = ClaimKeys(store)
-        self._replays = Replays(store, self._claims, settings.public_url)
+        self.replays = Replays(store, self._claims, settings.public_url)
         self._lanes = Lanes(store)
         self._facilitator = facilitator
         self._clock = clock
@@ -83,17 +83,13 @@ class ClaimDesk:
         PaymentTooOld, LaneFull, ChainUnreachable, FacilitatorUnreachable or StoreUnavailable; only the last
         leaves it open whether there is a job.
         """
-        call = PaidCall.of(service, payload, caller)
-        if call.identifier:
-            bound = self._claims.identified(call.identity.payer, call.identifier)
-            if bound not in (None, call.digest):
-                raise IdentifierMismatch
-        earlier = self._claims.find(call.digest)
-        job = self._replays.job(call, earlier, value) if earlier else None
+        call = PaidCall.of(service.name, payload, caller)
+        earlier = self.replays.claim(call)
+        job = self.replays.job(call, earlier, value) if earlier else None
         if job is not None:
             return job
         try:
-            return self._claim(call, value, job_id=earlier.job if earlier else None)
+            return self._claim(call, service, value, job_id=earlier.job if earlier else None)
         except PaymentRejected as error:
             job = self._claimed_meanwhile(call, value)
             if job is not None:
@@ -108,12 +104,11 @@ class ClaimDesk:
         Its settlement may be why the facilitator refused, and a 402 would have the buyer sign again (H4).
         """
         earlier = self._claims.find(call.digest)
-        return self._replays.job(call, earlier, value) if earlier else None
+        return self.replays.job(call, earlier, value) if earlier else None
 
     # A new payment
 
-    def _claim(self, call: PaidCall, given: Value, job_id: str | None = None) -> Job:
-        service = call.service
+    def _claim(self, call: PaidCall, service: Service, given: Value, job_id: str | None = None) -> Job:
         now, read_at = self._clock.read(), time.monotonic()
         offer = self.quote(service)
         checked = self._check(service, call.payload, offer, now)
@@ -127,12 +122,13 @@ class ClaimDesk:
         window = self._window(service, checked, now, read_at)
         average = self._reserve(service, place, payer, window, seconds=self._settings.reservation_seconds)
         try:
-            self._bind_identifier(call)
+            self._bind_identifier(call, service)
         except BaseException:
             self._lanes.release(service, place)
             raise
         draft = draft_of(
             call,
+            service,
             value,
             offer,
             checked,
@@ -140,7 +136,7 @@ class ClaimDesk:
             window_seconds=self._window(service, checked, now, read_at),
             settings=self._settings,
         )
-        return self._record(call, value, job_id, draft, average)
+        return self._record(call, service, value, job_id, draft, average)
 
     def _check(
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
@@ -186,27 +182,32 @@ class ClaimDesk:
         if not verdict.valid:
             raise PaymentLooksUsed(verdict.reason or "invalid_payment")
 
-    def _bind_identifier(self, call: PaidCall) -> None:
+    def _bind_identifier(self, call: PaidCall, service: Service) -> None:
         if call.identifier:
-            seconds = self._settings.retention_seconds + call.service.max_timeout_seconds
+            seconds = self._settings.retention_seconds + service.max_timeout_seconds
             payer, identifier = call.identity.payer, call.identifier
             if not self._claims.bind_identifier(payer, identifier, call.digest, seconds=seconds):
                 raise IdentifierMismatch
 
     def _record(
-        self, call: PaidCall, value: dict[str, Any], job_id: str, draft: Draft, average_seconds: float
+        self,
+        call: PaidCall,
+        service: Service,
+        value: dict[str, Any],
+        job_id: str,
+        draft: Draft,
+        average_seconds: float,
     ) -> Job:
         """Take the claim key, then write the record; a concurrent call gets the job of the first.
 
         From here on a reserved place is never released: if no record follows it leads the sweep to the claim.
         One that ran out is taken again, and then the claim, which the sweep may have given up (J7).
         """
-        service = call.service
         while True:
             taken = self._claims.take(call.digest, call.claim(job_id, value), call.caller.address)
             if taken is not None and taken.job != job_id:
                 self._lanes.release(service, place_for(job_id, call.digest))
-                if job := self._replays.job(call, taken, lambda: value):
+                if job := self.replays.job(call, taken, lambda: value):
                     return job
                 job_id = taken.job
             elif written := self._store.create(job_id, draft):

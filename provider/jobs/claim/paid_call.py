@@ -40,7 +40,7 @@ UNKNOWN = Caller()
 class PaidCall:
     """A paid call on its way to a job."""
 
-    service: Service
+    service_name: str
     payload: PaymentPayload
     identity: PaymentIdentity
     digest: str
@@ -49,15 +49,15 @@ class PaidCall:
     caller: Caller
 
     @classmethod
-    def of(cls, service: Service, payload: PaymentPayload, caller: Caller) -> "PaidCall":
+    def of(cls, service_name: str, payload: PaymentPayload, caller: Caller) -> "PaidCall":
         """Read the identity of a payment. Raises PaymentRejected for what cannot be identified."""
         identity = identify_payment(payload)
         digest = claim_digest(identity.network, identity.asset, identity.payer, identity.nonce)
-        return cls(service, payload, identity, digest, read_identifier(payload), caller)
+        return cls(service_name, payload, identity, digest, read_identifier(payload), caller)
 
     def call_digest(self, value: Any) -> str:
         """Digest service and input, so that the same payment with another input is seen (J3)."""
-        text = json.dumps([self.service.name, value], sort_keys=True, separators=(",", ":"))
+        text = json.dumps([self.service_name, value], sort_keys=True, separators=(",", ":"))
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def claim(self, job_id: str, value: Any) -> Claim:
@@ -78,6 +78,7 @@ class PaidCall:
 
 def draft_of(
     call: PaidCall,
+    service: Service,
     value: dict[str, Any],
     offer: PaymentRequirements,
     checked: CheckedPayment,
@@ -87,7 +88,7 @@ def draft_of(
     settings: Settings,
 ) -> Draft:
     """Write down the job of a payment that was checked against an offer."""
-    service, window = call.service, max(0.001, window_seconds)
+    window = max(0.001, window_seconds)
     status = Status.PENDING if service.charge.pays_first else Status.QUEUED
     wire = [dump_payload(call.payload), dump_requirements(offer)]
     return Draft(

@@ -4,11 +4,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from provider.errors import JobNotFound, PaymentMismatch
-from provider.jobs.claim.paid_call import PaidCall
+from provider.errors import (
+    IdentifierMismatch,
+    JobNotFound,
+    PaymentMismatch,
+    PaymentRejected,
+    ServiceNotFound,
+)
+from provider.jobs.claim.paid_call import Caller, PaidCall
 from provider.jobs.model.job import Job
 from provider.jobs.store.claims import MISMATCHES_ALLOWED, Claim, ClaimKeys
 from provider.jobs.store.jobs import JobStore
+from provider.payments.models import PaymentPayload
 from provider.payments.stellar.proof import verify_proof
 
 DELETED = "This payment was used for a job that is deleted by now."
@@ -26,6 +33,38 @@ class Replays:
 
     def __init__(self, store: JobStore, claims: ClaimKeys, public_url: str) -> None:
         self._store, self._claims, self._public_url = store, claims, public_url
+
+    def claim(self, call: PaidCall) -> Claim | None:
+        """Find the earlier use of a payment. Raises IdentifierMismatch (H8)."""
+        if call.identifier:
+            bound = self._claims.identified(call.identity.payer, call.identifier)
+            if bound not in (None, call.digest):
+                raise IdentifierMismatch
+        return self._claims.find(call.digest)
+
+    def of_withdrawn(
+        self,
+        service_name: str,
+        payload: PaymentPayload,
+        value: Callable[[str], dict[str, Any]],
+        caller: Caller,
+    ) -> Job:
+        """Return the job that this very call became while its service was sold.
+
+        `value` gets the stored input, JSON text, to read the call by. Raises ServiceNotFound for a payment
+        that no claim knows, else as `job` does.
+        """
+        try:
+            call = PaidCall.of(service_name, payload, caller)
+        except PaymentRejected:
+            raise ServiceNotFound from None
+        if (earlier := self.claim(call)) is None:
+            raise ServiceNotFound
+        stored = self._record(earlier)
+        job = self.job(call, earlier, lambda: value(stored.input if stored and stored.input else "{}"))
+        if job is None:
+            raise ServiceNotFound
+        return job
 
     def job(self, call: PaidCall, earlier: Claim, value: Value) -> Job | None:
         """Return the job this very call became; None when a crash came between claim and record (J7).
@@ -70,7 +109,7 @@ class Replays:
         return call.caller.proof is not None and verify_proof(
             call.caller.proof,
             keys=call.signing_keys(),
-            service=call.service.name,
+            service=call.service_name,
             nonce=call.identity.nonce,
             public_url=self._public_url,
             now=time.time(),

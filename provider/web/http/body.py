@@ -9,6 +9,7 @@ from provider import strict_json
 from provider.errors import BodyTooLarge, InvalidBody
 from provider.services import Service
 from provider.services.checks import MOST_INPUT_BYTES
+from provider.services.query import coerce_again
 
 CUT_SHORT = "The body ended before its announced length; send the call again."
 
@@ -23,6 +24,13 @@ def read_input(request: Request, service: Service) -> dict[str, Any]:
     if request.method == "POST":
         return parse_body(text)
     return service.coerce_query(request.args.items(multi=True))
+
+
+def read_input_again(request: Request, earlier: str) -> dict[str, Any]:
+    """Read the input of a call whose service is withdrawn; `earlier` is the input that its job has."""
+    if request.method == "POST":
+        return read_json(request)
+    return coerce_again(request.args.items(multi=True), parse_body(earlier.encode()))
 
 
 def read_json(request: Request) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from flask import Blueprint, Response, request
 
 from provider.errors import PaymentRejected
 from provider.jobs.claim.paid_call import Caller
+from provider.jobs.model.job import Job
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
 from provider.payments.stellar.proof import HEADER as PAYER_PROOF
 from provider.web.held import held
-from provider.web.http.body import read_input
+from provider.web.http.body import read_input, read_input_again
 from provider.web.http.client_address import client_address
 from provider.web.http.prefer import parse_prefer
 from provider.web.parts import Listing, parts
@@ -21,9 +22,10 @@ blueprint = Blueprint("run", __name__)
 @blueprint.route("/run/<name>", methods=["GET", "POST"])
 def run(name: str) -> Response:
     """Serve a paid call, or say what it costs."""
-    listing = parts().listing(name)
-    header = request.headers.get(PAYMENT_SIGNATURE)
-    return unpaid(listing) if header is None else paid(listing, header)
+    header, listing = request.headers.get(PAYMENT_SIGNATURE), parts().listings.get(name)
+    if header is None:
+        return unpaid(parts().listing(name))
+    return withdrawn(name, header) if listing is None else paid(listing, header)
 
 
 def unpaid(listing: Listing) -> Response:
@@ -33,13 +35,27 @@ def unpaid(listing: Listing) -> Response:
 
 
 def paid(listing: Listing, header: str) -> Response:
-    """Turn the payment into a job, hold the answer as long as preferred, and show the job."""
+    """Turn the payment into a job, and show it."""
     payload = decode_payment_signature(header)
     value = partial(read_input, request, listing.service)
-    caller = Caller(
-        request.headers.get(PAYER_PROOF), client_address(request, parts().settings.client_address)
-    )
-    job = parts().desk.call(listing.service, value, payload, caller)
+    return shown(parts().desk.call(listing.service, value, payload, caller()))
+
+
+def withdrawn(name: str, header: str) -> Response:
+    """Show the job that a payment became while the service was sold (J3); else there is no such service."""
+    payload = decode_payment_signature(header)
+    value = partial(read_input_again, request)
+    return shown(parts().desk.replays.of_withdrawn(name, payload, value, caller()))
+
+
+def caller() -> Caller:
+    """Take from the request what it shows of its sender."""
+    address = client_address(request, parts().settings.client_address)
+    return Caller(request.headers.get(PAYER_PROOF), address)
+
+
+def shown(job: Job) -> Response:
+    """Hold the answer as long as preferred, and show the job."""
     view = view_of(job, parts().place(job))
     return held(view, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
 

@@ -190,6 +190,13 @@ def shop(make_shop: Callable[..., Shop], redis_url: str) -> Shop:
     return make_shop(redis_url)
 
 
+def reopened(shop: Shop, sells: Callable[[Registry], None]) -> Shop:
+    """Open a shop again, on the same Redis, that sells something else."""
+    registry = Registry()
+    sells(registry)
+    return _open(shop.settings, registry, shop.facilitator)
+
+
 def _settings(redis_url: str, facilitator_url: str, **changes: Any) -> Settings:
     return Settings(
         client_address="connection",

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from provider import strict_json
 from provider.services import Service
-from provider.services.query import coerce
+from provider.services.query import coerce, coerce_again
 from provider.services.schema import CompiledSchema
 
 Taking = Callable[..., Service]
@@ -50,6 +51,8 @@ def test_text_becomes_what_the_schema_declares(taking: Taking, schema: Any, text
     coerced = taking({"x": schema}, **{"$defs": definitions}).coerce_query([("x", text)])
     assert coerced == {"x": value}
     assert type(coerced["x"]) is type(value)
+    again = coerce_again([("x", text)], strict_json.parse_object(strict_json.dumps(coerced).encode()))
+    assert strict_json.dumps(again) == strict_json.dumps(coerced)
 
 
 def test_repeated_keys_make_an_array_in_their_order(taking: Taking) -> None:
