@@ -13,6 +13,7 @@ from provider.facilitator.server import serve
 from provider.networks import PASSPHRASES
 
 API_KEY_ENV = "FACILITATOR_API_KEY"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command("facilitator")
@@ -31,6 +32,15 @@ API_KEY_ENV = "FACILITATOR_API_KEY"
     show_default=True,
     help="Variable with the seed, if no file.",
 )
+@click.option(
+    "--payee", "payees", multiple=True, metavar="ID", help="Serve this payee; repeatable. Default: all."
+)
+@click.option(
+    "--asset", "assets", multiple=True, metavar="ID", help="Serve this asset; repeatable. Default: all."
+)
+@click.option(
+    "--open", "is_open", is_flag=True, help="Serve other machines without an API key, --payee alone."
+)
 @click.option("--channels", default=1, show_default=True, help="Accounts that submit, one transaction each.")
 @click.option("--max-fee", default=50_000, show_default=True, help="Most stroops a transaction may cost.")
 @click.option(
@@ -48,13 +58,25 @@ API_KEY_ENV = "FACILITATOR_API_KEY"
 )
 @click.option("--print-accounts", is_flag=True, help="Print the accounts to fund, and end.")
 def command(
-    host: str, port: int, secret_file: Path | None, secret_env: str, print_accounts: bool, **given: Any
+    host: str,
+    port: int,
+    secret_file: Path | None,
+    secret_env: str,
+    is_open: bool,
+    print_accounts: bool,
+    **given: Any,
 ) -> None:
     """Run an x402 facilitator.
 
     The secret is read from a file or the environment. FACILITATOR_API_KEY, if set, is wanted from callers
     as a bearer token. Accounts are not created: fund each that --print-accounts names with some XLM.
     """
+    api_key = os.environ.get(API_KEY_ENV, "")
+    if not api_key and host not in LOOPBACK and not (is_open and given["payees"]):
+        raise click.UsageError(
+            f"on {host} anyone could spend the fees of this account: set {API_KEY_ENV}, "
+            "or give --open and a --payee"
+        )
     config = FacilitatorConfig(secret=_secret(secret_file, secret_env), **given)
     if config.problems():
         raise ConfigurationError(config.problems())
@@ -67,7 +89,7 @@ def command(
     def print_ready(port: int) -> None:
         click.echo(f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}")
 
-    serve(config, host, port, api_key=os.environ.get(API_KEY_ENV, ""), when_ready=print_ready)
+    serve(config, host, port, api_key=api_key, when_ready=print_ready)
 
 
 def _secret(file: Path | None, variable: str) -> str:

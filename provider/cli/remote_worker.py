@@ -5,6 +5,7 @@ import shlex
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import click
 
@@ -18,8 +19,8 @@ TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
 @click.command("remote-worker")
 @click.option("--url", required=True, help="URL of the platform.")
 @click.option(
-    "--token", required=True, envvar=TOKEN_VARIABLE, show_envvar=True,
-    help="Token of this worker. Better in the variable: other users of a machine can read arguments.",
+    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help=f"File with the token of this worker. Default: the variable {TOKEN_VARIABLE}.",
 )  # fmt: skip
 @click.option("--services", default="", help="Services to work for, by comma. Default: all the token allows.")
 @click.option("--exec", "program", required=True, help="Command that runs a job, without a shell.")
@@ -29,7 +30,7 @@ TOKEN_VARIABLE = "PROVIDER_WORKER_TOKEN"
     help="Seconds between SIGTERM and SIGKILL of a program that has to end.",
 )  # fmt: skip
 def command(
-    url: str, token: str, services: str, program: str, concurrency: int, grace_seconds: float
+    url: str, token_file: Path | None, services: str, program: str, concurrency: int, grace_seconds: float
 ) -> None:
     """Claim jobs and run a command for each of them, until SIGTERM.
 
@@ -39,12 +40,16 @@ def command(
     status 75 is a transient failure, 65 a deterministic one; others fail the job, unless the service declares
     otherwise.
     """
+    token = (
+        token_file.read_text(encoding="utf-8").strip() if token_file else os.environ.get(TOKEN_VARIABLE, "")
+    )
+    if not token:
+        raise click.UsageError(f"no token: set {TOKEN_VARIABLE}, or give --token-file")
     arguments = shlex.split(program)
     if not arguments:
         raise click.UsageError("--exec names no command")
     if shutil.which(arguments[0]) is None:  # Every claimed job would fail.
         raise click.UsageError(f"--exec: {arguments[0]!r} is no program here; give its path, or mend PATH")
-    os.environ.pop(TOKEN_VARIABLE, None)  # Programs do not inherit it.
     configure_logging(os.environ.get("LOG_LEVEL", "INFO"))
     names = [name.strip() for name in services.split(",") if name.strip()]
     worker = Worker(

@@ -19,6 +19,9 @@ class FacilitatorConfig:
     secret: str = field(repr=False)
     """Secret seed (S…) of the account that pays the fees; further channels are derived from it."""
     network: str = "stellar:testnet"
+    payees: tuple[str, ...] = ()
+    assets: tuple[str, ...] = ()
+    """Who may be paid, and in what: fees are spent for nobody else. Empty: everyone, everything."""
     channels: int = 1
     """Accounts that submit, each with one transaction in flight at a time."""
     max_fee: int = 50_000

@@ -40,6 +40,13 @@ class Verifier:
     def __init__(self, node: Node, config: FacilitatorConfig, own: Collection[str]) -> None:
         self._node, self._config, self._own = node, config, frozenset(own)
 
+    def _check_served(self, requirements: PaymentRequirements) -> None:
+        lists = ((requirements.pay_to, self._config.payees), (requirements.asset, self._config.assets))
+        for given, served in lists:
+            if served and given not in served:
+                detail = f"This facilitator does not serve {given}."
+                raise PaymentRejected(reasons.INVALID_PAYMENT_REQUIREMENTS, detail)
+
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> Verified:
         """Judge a payment.
 
@@ -51,6 +58,7 @@ class Verifier:
             raise PaymentRejected(
                 reasons.INVALID_NETWORK, f"This facilitator serves {self._config.network} only."
             )
+        self._check_served(requirements)
         clock = self._node.clock()
         payment = check_payment(
             _as_offered(payload, requirements),

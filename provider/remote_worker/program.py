@@ -21,6 +21,7 @@ from typing import IO, Any
 import structlog
 
 from provider import strict_json
+from provider.environment import without_secrets
 from provider.remote_worker.gateway_client import Job
 
 log = structlog.get_logger()
@@ -77,7 +78,7 @@ class Program:
                 stdout=subprocess.PIPE,
                 pass_fds=[write_end],
                 start_new_session=True,
-                env={**os.environ, **self._environment(write_end)},
+                env={**without_secrets(os.environ), **self._environment(write_end)},
             )
         except OSError:
             os.close(read_end)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn
 
+from provider.environment import forget_secrets
 from provider.jobs.run.classify import judge_error, judge_output
 from provider.jobs.run.context import Answers, JobContext
 from provider.jobs.run.framing import Inlet, Outlet, send_in_time
@@ -128,6 +129,7 @@ def _serve(pipe: Connection, registry: Registry, parent: int) -> NoReturn:
 def _detach(parent: int) -> None:
     """Leave the worker's signal handlers and process group behind, and die with it."""
     os.setsid()
+    forget_secrets(os.environ)
     multiprocessing.current_process().daemon = False  # It may have children: they end with its group.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)

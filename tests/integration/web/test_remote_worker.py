@@ -372,18 +372,20 @@ def test_the_command_stops_as_a_platform_stops_processes(
 
 def test_a_refused_token_ends_the_command(web: Web) -> None:
     """Trying again would not help."""
-    arguments = ["remote-worker", "--url", web.url, "--token", "bob.wrong", "--exec", "true"]
+    arguments = ["remote-worker", "--url", web.url, "--exec", "true"]
     command = [sys.executable, "-m", "provider.cli.main", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    environ = {**os.environ, "PROVIDER_WORKER_TOKEN": "bob.wrong"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 1
     assert "invalid_token" in done.stderr
 
 
 def test_a_program_that_is_not_there_ends_the_command_before_it_claims() -> None:
     """Else a slip of the pen would fail every job that waits."""
-    arguments = ["--url", "http://127.0.0.1:9", "--token", "bob.any", "--exec", "no-such-program --fast"]
+    arguments = ["--url", "http://127.0.0.1:9", "--exec", "no-such-program --fast"]
     command = [sys.executable, "-m", "provider.cli.main", "remote-worker", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    environ = {**os.environ, "PROVIDER_WORKER_TOKEN": "bob.any"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, "'no-such-program' is no program here" in done.stderr) == (2, True)
 
 
