@@ -28,6 +28,7 @@ def create_app(platform: Platform) -> Flask:
         MOST_INPUT_BYTES + 1
     )  # One more, so that a body that was cut differs from one that fits.
     app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False  # A redirect would be built from the caller's Host.
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     app.extensions[EXTENSION] = _parts(platform)
     for concern in CONCERNS:

@@ -21,9 +21,9 @@ blueprint = Blueprint("run", __name__)
 
 @blueprint.route("/run/<name>", methods=["GET", "POST"])
 def run(name: str) -> Response:
-    """Serve a paid call, or say what it costs."""
+    """Serve a paid call, or say what it costs; HEAD buys nothing, since it shows no output (H1)."""
     header, listing = request.headers.get(PAYMENT_SIGNATURE), parts().listings.get(name)
-    if header is None:
+    if header is None or request.method == "HEAD":
         return unpaid(parts().listing(name))
     return withdrawn(name, header) if listing is None else paid(listing, header)
 
