@@ -45,6 +45,7 @@ from provider.settings import Settings
 
 log = structlog.get_logger()
 
+DECLARATION = "declaration_advice"
 NO_RPC = "no_stellar_rpc"
 
 
@@ -74,6 +75,11 @@ class Platform:
         settings = Settings.from_env()
         registry = load_registry(settings.provider_services, settings.settle_margin_seconds)
         return cls(settings, registry, observer=observer)
+
+    def advise(self) -> None:
+        """Log what is worth changing in the declarations."""
+        for line in self.registry.advice(self.settings.settle_margin_seconds):
+            log.warning(DECLARATION, advice=line)
 
     # The store
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
+from provider.chain.pace import ledger_seconds
 from provider.chain.rpc import StellarRpc
 from provider.errors import RpcError
 
@@ -78,10 +79,7 @@ class LedgerClock:
         except (RpcError, KeyError, ValueError):
             return None
         closed_at = health.latest_close_time
-        span = health.latest_ledger - health.oldest_ledger
-        seconds = self._default_seconds
-        if closed_at is not None and health.oldest_close_time is not None and span > 0:
-            seconds = max(0.1, (closed_at - health.oldest_close_time) / span)
+        seconds = max(0.1, ledger_seconds(rpc, health) or self._default_seconds)
         return LedgerTime(health.latest_ledger, self._now() if closed_at is None else closed_at, seconds)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from provider.chain.rpc import StellarRpc
+from provider.chain.rpc import Health, StellarRpc
 from provider.errors import RpcError, RpcUnreachable
 
 SAMPLE_LEDGERS = 20
@@ -51,8 +51,22 @@ def read_pace(rpc: StellarRpc) -> Pace:
     newest, oldest = _closed(health, "latest"), _closed(health, "oldest")
     if newest is None:
         return Pace(latest, DEFAULT_SECONDS)
-    recent = _mean(_recent(rpc, latest), newest, LEAST_LEDGERS)
-    return Pace(latest, recent or _mean(oldest, newest, 1) or DEFAULT_SECONDS)
+    return Pace(latest, _seconds(rpc, oldest, newest) or DEFAULT_SECONDS)
+
+
+def ledger_seconds(rpc: StellarRpc, health: Health) -> float | None:
+    """Return the mean seconds of the last ledgers, else of all that the RPC remembers; None if unknown."""
+    if health.latest_close_time is None:
+        return None
+    oldest = None
+    if health.oldest_close_time is not None:
+        oldest = _Closed(health.oldest_ledger, health.oldest_close_time)
+    return _seconds(rpc, oldest, _Closed(health.latest_ledger, health.latest_close_time))
+
+
+def _seconds(rpc: StellarRpc, oldest: _Closed | None, newest: _Closed) -> float | None:
+    recent = _mean(_recent(rpc, newest.ledger), newest, LEAST_LEDGERS)
+    return recent or _mean(oldest, newest, 1)
 
 
 def _recent(rpc: StellarRpc, latest: int) -> _Closed | None:

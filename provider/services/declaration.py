@@ -15,6 +15,7 @@ from provider.services.price import parse_price
 from provider.services.problems import FieldProblem
 from provider.services.query import coerce
 from provider.services.schema import CompiledSchema
+from provider.services.validity import FROM_WORK, usual_validity, validity_advice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +45,7 @@ class Service:
     stall_seconds: float | None = None
     remote: bool = False
     max_attempts: int | None = None
-    max_timeout_seconds: int = 300
+    max_timeout_seconds: int = FROM_WORK
     max_input_bytes: int = 65_536
     max_output_bytes: int = 1_048_576
     mime_type: str = "application/json"
@@ -53,6 +54,8 @@ class Service:
     def __post_init__(self) -> None:
         """Bring what may be written in several ways into one form."""
         self._normalise("charge", _as_charge(self.charge))
+        if self.max_timeout_seconds == FROM_WORK:
+            self._normalise("max_timeout_seconds", usual_validity(self))
         self._normalise("input_schema", as_json_schema(self.input_schema))
         self._normalise("output_schema", as_json_schema(self.output_schema))
         self._normalise("example_input", copy.deepcopy(self.example_input))
@@ -83,6 +86,11 @@ class Service:
         """Return everything wrong with this declaration, each line naming service and field."""
         lines = declaration_problems(self, settle_margin_seconds)
         return [f"service {self.name!r:.80}: {line}" for line in lines]
+
+    def advice(self, settle_margin_seconds: float = SETTLE_MARGIN_SECONDS) -> str | None:
+        """Return what is worth changing in a good declaration."""
+        advice = validity_advice(self, settle_margin_seconds)
+        return advice and f"service {self.name!r:.80}: {advice}"
 
     def validate_input(self, value: Any) -> list[FieldProblem]:
         """Return why the value is no input for this service; empty when it is one."""

@@ -88,6 +88,11 @@ class Registry:
         twice = [f"service {name!r:.80}: name: is declared {n} times" for name, n in counts.items() if n > 1]
         return [*self._unusable, *lines, *twice]
 
+    def advice(self, settle_margin_seconds: float = SETTLE_MARGIN_SECONDS) -> list[str]:
+        """Return what is worth changing, one line a service."""
+        lines = (service.advice(settle_margin_seconds) for service in self)
+        return [line for line in lines if line]
+
     def check(self, settle_margin_seconds: float = SETTLE_MARGIN_SECONDS) -> None:
         """Raise one ConfigurationError with every problem of every service, if there is any."""
         if problems := self.problems(settle_margin_seconds):

@@ -133,6 +133,8 @@ class ClaimDesk:
             offer,
             checked,
             claim_ledger=now.latest_ledger if now else None,
+            # At slow ledgers a payment outlasts maxTimeoutSeconds.
+            valid_seconds=now.seconds_until(checked.expiration_ledger + 1) if now else 0,
             window_seconds=self._window(service, checked, now, read_at),
             settings=self._settings,
         )
@@ -149,6 +151,7 @@ class ClaimDesk:
                 [offer],
                 latest_ledger=now.latest_ledger if now else None,
                 ledger_seconds=ledger_seconds,
+                shortest_ledger_seconds=deadlines.shortest_ledger_seconds(ledger_seconds),
                 needed_seconds=deadlines.needed_seconds(service, margin_seconds, ledger_seconds),
             )
 
@@ -184,7 +187,7 @@ class ClaimDesk:
 
     def _bind_identifier(self, call: PaidCall, service: Service) -> None:
         if call.identifier:
-            seconds = self._settings.retention_seconds + service.max_timeout_seconds
+            seconds = self._settings.retention_seconds + deadlines.longest_validity_seconds(service)
             payer, identifier = call.identity.payer, call.identifier
             if not self._claims.bind_identifier(payer, identifier, call.digest, seconds=seconds):
                 raise IdentifierMismatch

@@ -84,6 +84,7 @@ def draft_of(
     checked: CheckedPayment,
     *,
     claim_ledger: int | None,
+    valid_seconds: float,
     window_seconds: float,
     settings: Settings,
 ) -> Draft:
@@ -108,6 +109,6 @@ def draft_of(
         input=strict_json.dumps(value),
         payment=strict_json.dumps(wire),
         window_seconds=window,
-        expires_seconds=service.max_timeout_seconds + settings.orphan_margin_seconds,
+        expires_seconds=max(service.max_timeout_seconds, valid_seconds) + settings.orphan_margin_seconds,
         look_seconds=settings.sweep_seconds if status is Status.PENDING else window,
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import structlog
 
+from provider.jobs.model.deadlines import longest_validity_seconds
 from provider.jobs.model.job_id import belongs, read_place
 from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore
@@ -58,7 +59,7 @@ class Orphans:
             if not belongs(job_id, service.name):
                 self._lanes.release(service, place)
                 continue
-            seconds = service.max_timeout_seconds + self._settings.orphan_margin_seconds
+            seconds = longest_validity_seconds(service) + self._settings.orphan_margin_seconds
             ends = self._claims.abandon(digest, job_id, seconds=seconds)
             if not self._lanes.vacate(service.name, place, kept_until_ms):
                 self._claims.keep(digest)

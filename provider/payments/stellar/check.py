@@ -75,6 +75,7 @@ def check_payment(
     *,
     latest_ledger: int | None,
     ledger_seconds: float = 5.0,
+    shortest_ledger_seconds: float | None = None,
     needed_seconds: float = 0,
     facilitators: Collection[str] = (),
 ) -> CheckedPayment:
@@ -82,6 +83,7 @@ def check_payment(
 
     Args:
         latest_ledger: None when the ledger clock cannot answer: the expiration is then not compared.
+        shortest_ledger_seconds: what the payer may have taken a ledger for; default `ledger_seconds`.
         needed_seconds: how long the authorisation has to stay valid (S2: work and settlement).
         facilitators: addresses that may neither pay nor be a source, if they are known.
 
@@ -98,7 +100,10 @@ def check_payment(
     _check_accepted(payload.accepted, offer)
     authorization = decoded.authorization()
     _check_authorization(authorization, call, payer, facilitators)
-    _check_expiration(authorization.expiration_ledger, offer, latest_ledger, ledger_seconds, needed_seconds)
+    if latest_ledger is not None:
+        needed = math.ceil(needed_seconds / ledger_seconds - 1e-6)  # Not of a rounding error.
+        allowed = math.ceil(offer.max_timeout_seconds / (shortest_ledger_seconds or ledger_seconds))
+        _check_expiration(authorization.expiration_ledger - latest_ledger, needed, allowed)
     return CheckedPayment(
         network=offer.network,
         asset=offer.asset,
@@ -204,27 +209,16 @@ def _check_authorization(
         raise PaymentRejected(reasons.SIMULATION_FAILED, "The authorisation is for another call.")
 
 
-def _check_expiration(
-    expiration_ledger: int,
-    offer: PaymentRequirements,
-    latest_ledger: int | None,
-    ledger_seconds: float,
-    needed_seconds: float,
-) -> None:
-    """Compare the expiration with the earliest ledger that will do and the last one that x402 allows."""
-    if latest_ledger is None:
-        return
-    offered = math.ceil(offer.max_timeout_seconds / ledger_seconds)
-    if expiration_ledger <= latest_ledger:
-        raise PaymentLooksUsed(reasons.SIMULATION_FAILED, f"It expired in ledger {expiration_ledger}.")
-    if expiration_ledger < latest_ledger + math.ceil(needed_seconds / ledger_seconds):
+def _check_expiration(ledgers: int, needed: int, allowed: int) -> None:
+    """Compare the ledgers of validity that are left with those needed, and those that x402 allows."""
+    if ledgers <= 0:
+        raise PaymentLooksUsed(reasons.SIMULATION_FAILED, f"It expired {-ledgers} ledgers ago.")
+    if ledgers < needed:
         raise PaymentLooksUsed(
             reasons.EXPIRATION_TOO_SOON,
-            f"It expires in ledger {expiration_ledger}, too soon for {needed_seconds:g} s of work; "
-            "sign with the whole maxTimeoutSeconds.",
+            f"It expires in {ledgers} ledgers, {needed} are needed; sign with the whole maxTimeoutSeconds.",
         )
-    if expiration_ledger > latest_ledger + offered + EXPIRATION_TOLERANCE_LEDGERS:
+    if ledgers > allowed + EXPIRATION_TOLERANCE_LEDGERS:
         raise PaymentRejected(
-            reasons.EXPIRATION_TOO_FAR,
-            f"It is valid for more than {offered} ledgers from now.",
+            reasons.EXPIRATION_TOO_FAR, f"It is valid for more than {allowed} ledgers from now."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from provider.chain.clock import LedgerClock
 from provider.chain.pace import DEFAULT_SECONDS, Pace, read_pace
 from provider.chain.rpc import StellarRpc
 from provider.errors import RpcError, RpcUnreachable
@@ -102,3 +103,22 @@ def test_what_is_signed_is_accepted_by_the_reference_at_every_pace(seconds: int,
     reference = math.ceil(span / 19)
     assert ledgers <= math.ceil(seconds / reference) + 2
     assert ledgers * span / 19 > 0.8 * seconds - 7
+
+
+class NoCache:
+    """Every reading asks anew."""
+
+    def get(self) -> None:
+        return None
+
+    def set(self, text: str, seconds: float) -> None:
+        """Forget it."""
+
+
+@pytest.mark.parametrize(("events", "seconds"), [(event(19, 114), 6.0), (NO_EVENT, 5.012)])
+def test_the_ledger_clock_takes_the_pace_of_recent_ledgers(events: dict[str, Any], seconds: float) -> None:
+    """§10. Red before: it took a week's average, 5.012 s, whatever the last ledgers took."""
+    rpc = Answers(getHealth=health(WEEK, 5.012), getEvents=events)
+    reading = LedgerClock(rpc, NoCache()).read()
+    assert reading is not None
+    assert reading.ledger_seconds == pytest.approx(seconds, abs=1e-3)

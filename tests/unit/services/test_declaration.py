@@ -40,7 +40,7 @@ def test_a_good_declaration_has_no_problems(declare: Declare) -> None:
         *[("max_retries", value) for value in (-1, 0.5, None)],
         *[("stall_seconds", value) for value in (0, 1)],
         *[("max_attempts", value) for value in (0, 1.5)],
-        *[("max_timeout_seconds", value) for value in (0, 300.5, None)],
+        *[("max_timeout_seconds", value) for value in (0, 300.5, -2, None)],
         *[("transient", value) for value in (OSError, (1,), (KeyboardInterrupt,), None)],
         *[("other_errors_transient", value) for value in (1, None)],
         *[("remote", value) for value in ("yes", None)],
