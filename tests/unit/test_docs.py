@@ -170,3 +170,14 @@ def test_the_glossary_has_the_words_of_the_standard() -> None:
     assert {word.strip() for word in words} - {
         word for entry in entries for word in entry.split(", ")
     } == set()
+
+
+# Security
+
+
+def test_every_threat_has_its_test_and_every_test_its_threat() -> None:
+    """The page and tests/strangers/ are one table."""
+    named = set(re.findall(r"`(tests/[a-z_/]+\.py)`", (ROOT / "docs" / "security.md").read_text()))
+    assert {path for path in named if not (ROOT / path).exists()} == set()
+    threats = {str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "strangers").glob("test_*.py")}
+    assert threats - named == set()
