@@ -41,6 +41,7 @@ class Settings:
         "public", "Tells clients apart: public, connection, or forwarded:N behind N proxies (docs/deploy.md)."
     )
     request_wait_seconds: int = _setting(25, "Longest time a request is held by Prefer: wait.")
+    call_wait_seconds: float = _setting(4.0, "Time in which a call without Prefer is answered (H3).")
     verify_timeout_seconds: float = _setting(10.0, "Time allowed for the facilitator's /verify.")
     settle_timeout_seconds: float = _setting(90.0, "Time allowed for the facilitator's /settle.")
     settle_margin_seconds: float = _setting(10.0, "Time kept free before a payment expires (S2).")

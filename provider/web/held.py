@@ -20,16 +20,19 @@ def held(
     view: View,
     preference: Preference,
     *,
-    is_call: bool = False,
+    call_began: float | None = None,
     status_of: Callable[[Job], int] = http_status,
 ) -> Response:
     """Answer with the job, after the wait that was asked for or that is usual.
 
+    What is usual for a call counts from when it began (`time.monotonic`), before its payment was verified.
     A process that holds as many clients as it may answers at once, and does not say that it waited.
     """
-    limit = parts().settings.request_wait_seconds
-    seconds = preference.hold_seconds(default=limit if is_call else 0, limit=limit)
-    usual = is_call and not preference.is_given
+    settings = parts().settings
+    limit = settings.request_wait_seconds
+    usual = call_began is not None and not preference.is_given
+    default = 0.0 if call_began is None else call_began + settings.call_wait_seconds - time.monotonic()
+    seconds = preference.hold_seconds(default=default, limit=limit)
     done = payment_known if usual and view.job.charge.pays_first else is_final
     applied = preference.applied(limit) if preference.is_given else ""
     if seconds > 0 and not done(view.job):

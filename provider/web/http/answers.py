@@ -1,5 +1,6 @@
 """Jobs as answers: the job object, its status, and the headers that go with both (standard H3, H5)."""
 
+import json
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -17,6 +18,9 @@ UNCERTAIN_RETRY_SECONDS = 15
 """The sweep's rhythm: nothing changes sooner."""
 MAX_RETRY_SECONDS = 60
 
+NEXT = "Do not pay again: GET the address in Location, with Prefer: wait=25, until the answer is not 202."
+"""What a client has to do that knows nothing of jobs."""
+_NEXT = f',"next":{json.dumps(NEXT)}}}'.encode()
 
 _ERROR_STATUS = {
     ErrorCode.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
@@ -44,7 +48,9 @@ def cancel_status(job: Job) -> int:
 def job_answer(view: View, public_url: str, status_of: Callable[[Job], int] = http_status) -> Response:
     """Answer with the job object."""
     job, place = view.job, view.place
-    response = Response(view.text, status_of(job), content_type="application/json")
+    status = status_of(job)
+    text = view.text[:-1] + _NEXT if status == HTTPStatus.ACCEPTED else view.text
+    response = Response(text, status, content_type="application/json")
     response.call_on_close(lambda: view)  # The view is shared for as long as its text is being sent.
     headers = response.headers
     headers["Cache-Control"] = "no-store"

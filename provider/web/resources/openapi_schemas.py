@@ -36,6 +36,7 @@ def job_schema() -> dict[str, Any]:
             },
             "payment": anything,
             "settlement": anything,
+            "next": {**text, "description": "with 202: what to do"},
         },
     }
 

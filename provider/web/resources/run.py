@@ -1,8 +1,9 @@
 """The paid call: /run/<name> (standard H1, H2, H3)."""
 
+import time
 from functools import partial
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
 from provider.errors import PaymentRejected
 from provider.jobs.claim.paid_call import Caller
@@ -22,6 +23,7 @@ blueprint = Blueprint("run", __name__)
 @blueprint.route("/run/<name>", methods=["GET", "POST"])
 def run(name: str) -> Response:
     """Serve a paid call, or say what it costs; HEAD buys nothing, since it shows no output (H1)."""
+    g.call_began = time.monotonic()
     header, listing = request.headers.get(PAYMENT_SIGNATURE), parts().listings.get(name)
     if header is None or request.method == "HEAD":
         return unpaid(parts().listing(name))
@@ -57,7 +59,7 @@ def caller() -> Caller:
 def shown(job: Job) -> Response:
     """Hold the answer as long as preferred, and show the job."""
     view = view_of(job, parts().place(job))
-    return held(view, parse_prefer(request.headers.get("Prefer", "")), is_call=True)
+    return held(view, parse_prefer(request.headers.get("Prefer", "")), call_began=g.call_began)
 
 
 @blueprint.errorhandler(PaymentRejected)

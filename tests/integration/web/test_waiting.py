@@ -9,6 +9,7 @@ import pytest
 
 from provider.web import held
 from tests.integration.web.conftest import Shop
+from tests.support.facilitator import valid
 from tests.support.redis_server import RedisServer
 
 
@@ -52,6 +53,19 @@ def test_a_wait_that_runs_out_is_202(shop: Shop) -> None:
     assert answer.status_code == 202
     assert 0.9 < seconds < 1.8
     assert answer.headers["Preference-Applied"] == "wait=1"
+
+
+@pytest.mark.parametrize("name", ["echo", "prepaid"])
+def test_a_call_without_a_preference_is_answered_before_clients_give_up(
+    make_shop: Callable[..., Shop], redis_url: str, name: str
+) -> None:
+    """H3: the time counts from the call's begin, and the 202 says what to do. Red before: held for 25 s."""
+    shop = make_shop(redis_url, call_wait_seconds=0.8, request_wait_seconds=25)
+    shop.facilitator.verify = lambda _: (time.sleep(0.5), valid({}))[1]
+    answer, seconds = timed(lambda: shop.call(name, prefer=""))
+    assert (answer.status_code, 0.7 < seconds < 1.2) == (202, True)
+    assert {"Location", "Retry-After"} <= set(answer.headers.keys())
+    assert "Location" in answer.json["next"]
 
 
 def test_a_wait_longer_than_allowed_is_cut(shop: Shop) -> None:
