@@ -7,6 +7,7 @@ environment.
 
 import io
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 CONNECT_TIMEOUT_SECONDS = 5.0
 
 COMMON_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/]*@)?([^\s?#]*)\S*")
 
 
 class _Budget:
@@ -136,6 +139,11 @@ def without_password(url: str) -> str:
     """Return a URL as logs and operators may see it: without user, password and query."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def without_secrets(text: str) -> str:
+    """Return a text of others as logs may have it: its URLs without user, password and query."""
+    return _URL.sub(lambda found: f"{found[1]}{found[2]}", text)
 
 
 def connection_to(url: str) -> HTTPConnection:

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 
 from provider import errors, strict_json
-from provider.bounded_http import new_session, without_password
+from provider.bounded_http import new_session, without_password, without_secrets
 from provider.payments import reasons, transport
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
@@ -22,6 +23,7 @@ claim desk with `payment_check` and `input_check`."""
 
 SETTLE_TIMEOUT_SECONDS = 120.0
 EXTENSIONS = "facilitator_extensions"
+REASON = "facilitator_reason"
 MOST_LOGGED_CHARS = 1000
 
 log = structlog.get_logger()
@@ -124,7 +126,10 @@ class FacilitatorClient:
             raise self._unusable("/verify", answer)
         if verdict.reason == reasons.UNEXPECTED_VERIFY_ERROR:
             raise self._unusable("/verify", answer, "it says itself that it failed")
-        return verdict
+        reason = reasons.as_word(verdict.reason)
+        if verdict.reason and reason is None:
+            log.warning(REASON, said=without_secrets(verdict.reason[:MOST_LOGGED_CHARS]))
+        return replace(verdict, reason=reason)
 
     def _unusable(self, path: str, answer: FacilitatorAnswer, why: str = "") -> errors.FacilitatorUnreachable:
         """Name facilitator and answer to operators; buyers read the fixed text of the error."""

@@ -4,7 +4,10 @@ Names and meaning follow `@x402/stellar` 2.9.0; those marked *ours* have no offi
 a seller can find the fault.
 """
 
+import re
 from typing import Final
+
+_WORD = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 INVALID_X402_VERSION: Final = "invalid_x402_version"
 UNSUPPORTED_SCHEME: Final = "unsupported_scheme"
@@ -89,3 +92,8 @@ REFUSED_BEFORE_SUBMISSION: Final = frozenset(
 )
 """The closed list of standard §8: each is given before anything is submitted. `invalid_transaction_state` is
 missing on purpose: x402 gives it for a transaction that failed on chain."""
+
+
+def as_word(value: object) -> str | None:
+    """Return what a facilitator wrote if it is one word, as x402's reasons are; others are not for buyers."""
+    return value if isinstance(value, str) and _WORD.fullmatch(value) else None

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from provider.payments.reasons import REFUSED_BEFORE_SUBMISSION
+from provider.payments.reasons import REFUSED_BEFORE_SUBMISSION, as_word
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
-_REASON = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 
 class SettleKind(StrEnum):
@@ -114,8 +113,7 @@ def _body_of_200(answer: FacilitatorAnswer) -> Mapping[str, Any]:
 
 
 def _text(answer: FacilitatorAnswer, name: str) -> str | None:
-    value = (answer.body or {}).get(name)
-    return value if isinstance(value, str) and _REASON.fullmatch(value) else None
+    return as_word((answer.body or {}).get(name))
 
 
 def _hash(answer: FacilitatorAnswer) -> str | None:

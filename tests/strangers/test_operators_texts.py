@@ -5,6 +5,7 @@ import pytest
 from tests.integration.web.conftest import Shop
 from tests.support.facilitator import Answer
 
+SENTENCE = "fetch failed: https://operator:hunter2@rpc.example/v1?api-key=hunter3 refused"
 SECRETS = ("hunter2", "operator", "127.0.0.1", "/verify")
 
 
@@ -31,3 +32,21 @@ def test_no_answer_of_the_facilitator_shows_where_it_is(
     assert [word for word in SECRETS if word in reply.text] == []
     assert "/verify gave no usable answer" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize("said", [SENTENCE, "two\nlines", "x" * 101], ids=["sentence", "lines", "length"])
+def test_a_reason_that_is_no_word_is_for_the_log(
+    shop: Shop, caplog: pytest.LogCaptureFixture, said: str
+) -> None:
+    """Red before: 200 characters of it stood in the `error` of the 402."""
+    shop.facilitator.refuse(said)
+    reply = shop.call()
+    assert (reply.status_code, reply.json["error"]) == (402, "invalid_payment")
+    assert "facilitator_reason" in caplog.text
+    assert "hunter" not in caplog.text
+
+
+def test_a_reason_that_is_a_word_is_for_the_buyer(shop: Shop) -> None:
+    """As before: it says what to do about the payment."""
+    shop.facilitator.refuse("insufficient_funds")
+    assert shop.call().json["error"] == "insufficient_funds"
