@@ -8,7 +8,8 @@ const signer = createEd25519Signer(process.env.BUYER_SECRET);
 const client = new x402Client().register("stellar:testnet", new ExactStellarScheme(signer));
 const requests = [];
 const counting = async (request) => {
-  requests.push({ method: request.method, paid: request.headers.has("PAYMENT-SIGNATURE") });
+  const payment = request.headers.get("PAYMENT-SIGNATURE");
+  requests.push({ method: request.method, paid: payment !== null, size: payment?.length ?? 0 });
   return fetch(request);
 };
 

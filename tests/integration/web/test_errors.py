@@ -43,6 +43,15 @@ def test_a_preflight_allows_what_a_paid_call_needs(shop: Shop) -> None:
     assert "POST" in headers["Access-Control-Allow-Methods"]
 
 
+def test_a_preflight_allows_what_it_is_asked_for(shop: Shop) -> None:
+    """H6. Red before: `@x402/fetch` sends the header below with its payment, so no browser could pay."""
+    asked = "access-control-expose-headers,authorization,payment-signature,x-more"
+    given = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": asked}
+    headers = shop.client.options("/run/echo", headers=given).headers
+    assert headers["Access-Control-Allow-Headers"] == asked
+    assert "Access-Control-Allow-Credentials" not in headers
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [

@@ -52,10 +52,10 @@ def test_discovery_without_an_example_is_still_consistent() -> None:
 
 @pytest.mark.parametrize("size", range(20, 140, 4))
 def test_a_large_schema_costs_the_description_and_not_the_header(size: int) -> None:
-    """Proxies cut headers off at 8 KB, some all of them together; what is needed to pay comes first."""
+    """A stock nginx takes 4 096 bytes of head; what is needed to pay comes first. Red before: 7 168."""
     properties = {f"field-{number}": {"type": "string", "description": "x" * 20} for number in range(size)}
     challenge = post(input_schema={"type": "object", "properties": properties}, example_input={})
-    assert len(challenge.header) <= 7 * 1024
+    assert len(challenge.header) <= 3200
     assert challenge.document["accepts"]
 
 
