@@ -141,7 +141,7 @@ def without_password(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-def without_secrets(text: str) -> str:
+def mask_urls(text: str) -> str:
     """Return a text of others as logs may have it: its URLs without user, password and query."""
     return _URL.sub(lambda found: f"{found[1]}{found[2]}", text)
 

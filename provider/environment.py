@@ -14,9 +14,10 @@ SECRET_VARIABLES = frozenset(
         "OPERATOR_VIEW_TOKEN",
         "PROVIDER_WORKER_TOKEN",
         "REDIS_URL",
+        "STELLAR_RPC_URLS",
     }
 )
-"""URLs may carry a password. A handler that needs a Redis of its own takes it from a variable of its own."""
+"""URLs may carry a password or key. A handler that needs a Redis of its own has a variable of its own."""
 
 
 def forget_secrets(environ: MutableMapping[str, str]) -> None:

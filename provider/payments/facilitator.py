@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from provider import errors, strict_json
-from provider.bounded_http import new_session, without_password, without_secrets
+from provider.bounded_http import mask_urls, new_session, without_password
 from provider.payments import reasons, transport
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
@@ -128,7 +128,7 @@ class FacilitatorClient:
             raise self._unusable("/verify", answer, "it says itself that it failed")
         reason = reasons.as_word(verdict.reason)
         if verdict.reason and reason is None:
-            log.warning(REASON, said=without_secrets(verdict.reason[:MOST_LOGGED_CHARS]))
+            log.warning(REASON, said=mask_urls(verdict.reason[:MOST_LOGGED_CHARS]))
         return replace(verdict, reason=reason)
 
     def _unusable(self, path: str, answer: FacilitatorAnswer, why: str = "") -> errors.FacilitatorUnreachable:

@@ -43,7 +43,7 @@ def test_a_handler_inherits_no_secret(platform: Platform, monkeypatch: pytest.Mo
 def test_every_setting_that_may_be_a_secret_is_one() -> None:
     """URLs that hold passwords, keys and tokens."""
     named = {field.name.upper() for field in fields(Settings)}
-    secret = {name for name in named if name.endswith(("_KEY", "_TOKEN", "_URL", "_SECRET"))}
+    secret = {name for name in named if name.endswith(("_KEY", "_TOKEN", "_URL", "_URLS", "_SECRET"))}
     assert secret - SECRET_VARIABLES == {"PUBLIC_URL", "EXPLORER_URL"}
 
 
