@@ -13,7 +13,8 @@ def pass_time(client: "Redis", seconds: float) -> None:
     connection: Any = client
     for service in connection.smembers(keys.SERVICES):
         of_payers = connection.scan_iter(keys.open_jobs(service, "*"))
-        for key in (keys.due(service), keys.slots(service), keys.reserved(service), *of_payers):
+        kept = [keys.kept(service, charged=charged) for charged in (True, False)]
+        for key in (keys.due(service), keys.slots(service), keys.reserved(service), *kept, *of_payers):
             _age_scores(connection, key, ms)
         for job_id, score in connection.zrange(keys.index(service), 0, -1, withscores=True):
             connection.zadd(keys.index(service), {job_id: int(score) - ms})

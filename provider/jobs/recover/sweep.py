@@ -36,6 +36,8 @@ SWEPT = "swept"
 STRANDED = "jobs_stranded"
 NO_ANSWER = "no_answer_in_time"
 LOOK_FAILED = "sweep_look_failed"
+MOST_FORGOTTEN = 200
+"""Finished jobs of a service, charged and uncharged each, that a sweep deletes."""
 LOOKS_AT_ONCE = 4
 """Redis syncs its file once for all that came together. More would cost more connections."""
 MOST_ASKED = 50
@@ -98,9 +100,24 @@ class Sweep:
             self._look(name, service, now, report)
             self._give_up_claims(service, now, report)
             self._wake(name, service, report)
+        for name in self._store.service_names():
+            self._forget_old(name, ledger.latest_ledger if ledger else None, report)
         self._note(report, time.monotonic() - began)
         log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
         return report
+
+    def _forget_old(self, name: str, latest_ledger: int | None, report: SweepReport) -> None:
+        """Delete what is past its retention, after all recovery and within a budget of its own (J15)."""
+        now = Now(self._store.now_ms(name), latest_ledger)
+        found = self._store.past_retention(name, now.ms, limit=MOST_FORGOTTEN)
+        jobs = self._store.get_many(found)
+        ripe = [job for job in jobs if self._is_past_retention(job, now)]
+        for job in ripe:
+            self.forget(job, None)
+        gone = sorted(set(found) - {job.id for job in jobs})
+        later = sorted({job.id for job in jobs} - {job.id for job in ripe})
+        self._store.keep_longer(name, later, self._settings.sweep_seconds, drop=gone)
+        report.actions += Counter(forget=len(ripe), wait=len(later))
 
     def _note(self, report: SweepReport, seconds: float) -> None:
         amounts = timed(metrics.SWEEP_SECONDS, seconds)

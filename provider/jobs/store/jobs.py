@@ -108,10 +108,10 @@ class JobStore:
             raise ValueError(f"no move from {job.status} to {target}")
         if target is Status.SUCCEEDED and job.output is None and "output" not in (fields or {}):
             raise ValueError(f"{job.id} has no output to succeed with")
-        stamp = ""
+        stamp, charged = "", job.charged or target is Status.SUCCEEDED
         if target in FINAL:
-            charged = job.charged or target is Status.SUCCEEDED
-            stamp, look = "finished_at_ms", self.kept_seconds(job, charged=charged)
+            stamp = "finished_at_ms"
+            look = self.kept_seconds(job, charged=charged) - self.retention_seconds(charged=charged)
             drop = (*drop, *LEAVES_WHEN_FINAL, *(() if charged else LEAVES_UNCHARGED))
         when = "" if look is None else look if isinstance(look, str) else max(0, int(look * 1000))
         pairs = [text for pair in (fields or {}).items() for text in pair]
@@ -120,11 +120,19 @@ class JobStore:
             "move",
             [keys.job(job.id), keys.index(service), keys.lane(service)]
             + [keys.slots(service), keys.due(service), keys.work(job.id)]
-            + [keys.open_jobs(service, job.terms.payer)],
+            + [keys.open_jobs(service, job.terms.payer), keys.kept(service, charged=charged)],
             [job.id, job.version, owner or "", target.value, target.code * INDEX_STEP]
             + [enter, when, stamp, job.terms.claim, len(drop), *drop, *pairs],
         )
         return None if answer is None else int(answer)
+
+    def retention_seconds(self, *, charged: bool) -> float:
+        """Return the setting: how long finished jobs are kept, as it is now."""
+        return (
+            self._retention_seconds
+            if charged
+            else min(self._uncharged_retention_seconds, self._retention_seconds)
+        )
 
     def kept_seconds(self, job: Job, *, charged: bool) -> float:
         """Return how long after its end a job is kept (J15)."""
@@ -227,8 +235,32 @@ class JobStore:
 
     def forget(self, job: Job) -> bool:
         """Delete a finished job with all it left (J15)."""
-        own = [keys.job(job.id), keys.index(job.service), keys.due(job.service), keys.work(job.id)]
+        service = job.service
+        own = [keys.job(job.id), keys.index(service), keys.due(service), keys.work(job.id)]
+        own += [keys.kept(service, charged=charged) for charged in (True, False)]
         return bool(self.scripts("forget", own, [job.id, job.version]))
+
+    def past_retention(self, service: str, now_ms: int, *, limit: int) -> list[str]:
+        """Name finished jobs whose retention is over by the settings of now, up to `limit` of each kind."""
+        found: list[str] = []
+        for charged in (True, False):
+            until_ms = now_ms - int(self.retention_seconds(charged=charged) * 1000)
+            with reaching_redis():
+                key = keys.kept(service, charged=charged)
+                found += self.client.zrange(key, "-inf", until_ms, byscore=True, offset=0, num=limit)  # type: ignore[arg-type]
+        return found
+
+    def keep_longer(
+        self, service: str, job_ids: Sequence[str], seconds: float, *, drop: Sequence[str] = ()
+    ) -> None:
+        """Look at finished jobs again in some seconds; those in `drop` have no record any more."""
+        for charged in (True, False):
+            key = keys.kept(service, charged=charged)
+            if job_ids:
+                at = self.now_ms(service) + (seconds - self.retention_seconds(charged=charged)) * 1000
+                self.write("ZADD", key, "XX", "GT", *(part for job_id in job_ids for part in (at, job_id)))
+            if drop:
+                self.write("ZREM", key, *drop)
 
     # Units of work
 

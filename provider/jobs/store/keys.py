@@ -8,6 +8,8 @@
 | `provider:{S}:lane` | sorted set | queued jobs that may start, score = place (µs of the claim or payment) |
 | `provider:{S}:slots` | sorted set | jobs whose handler runs, score = lease expiry in ms |
 | `provider:{S}:due` | sorted set | jobs the sweep must look at, score = when (ms) |
+| `provider:{S}:kept` | sorted set | finished jobs that were charged, score = when retention begins (ms) |
+| `provider:{S}:uncharged` | sorted set | the others |
 | `provider:{S}:reserved` | sorted set | `<job id> D`: places of verified payments, score = kept until (ms) |
 | `provider:{S}:open:<payer>` | sorted set | `D` of open on-success jobs, score = counts until (ms) |
 | `provider:{S}:unpaid:<payer>` | string | how many of its jobs ended unpaid after work; expires (S5) |
@@ -77,6 +79,10 @@ def slots(service: str) -> str:
 
 def due(service: str) -> str:
     return f"{PREFIX}:{{{service}}}:due"
+
+
+def kept(service: str, *, charged: bool = True) -> str:
+    return f"{PREFIX}:{{{service}}}:{'kept' if charged else 'uncharged'}"
 
 
 def reserved(service: str) -> str:

@@ -62,14 +62,14 @@ def test_a_job_in_the_lane_keeps_its_place_when_it_comes_back(platform: Platform
     assert platform.lanes.load("after") == (2, 0)
 
 
-def test_a_final_job_lies_in_no_list_but_index_and_due(platform: Platform, leased: Job) -> None:
+def test_a_final_job_lies_in_no_list_but_index_and_what_is_kept(platform: Platform, leased: Job) -> None:
     """docs/states.md: where a job lies."""
     platform.store.move(leased, Status.FAILED, owner="w1")
     client = platform.store.client
-    places = [keys.lane("after"), keys.slots("after"), keys.reserved("after")]
-    assert [client.zcard(key) for key in places] == [0, 0, 0]
-    due_in_ms = client.zscore(keys.due("after"), leased.id) - platform.store.now_ms()
-    assert 3_590_000 < due_in_ms <= 3_600_000  # J15: it was not charged.
+    lists = [keys.lane("after"), keys.slots("after"), keys.reserved("after"), keys.due("after")]
+    assert [client.zcard(key) for key in [*lists, keys.kept("after")]] == [0, 0, 0, 0, 0]
+    kept_since_ms = client.zscore(keys.kept("after", charged=False), leased.id) - platform.store.now_ms()
+    assert -10_000 < kept_since_ms <= 0  # J15: it was not charged.
     code = Status.FAILED.code * INDEX_STEP
     assert client.zscore(keys.index("after"), leased.id) == code + leased.created_at_ms
 

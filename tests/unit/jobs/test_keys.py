@@ -14,12 +14,16 @@ JOB = f"qr-code.{TOKEN}"
 OF_JOB = {"job": keys.job(JOB), "work": keys.work(JOB)}
 OF_SERVICE = {
     function.__name__: function("qr-code")
-    for function in (keys.index, keys.lane, keys.slots, keys.due, keys.reserved, keys.pace, keys.fence)
+    for function in (
+        *(keys.index, keys.lane, keys.slots, keys.due, keys.kept),
+        *(keys.reserved, keys.pace, keys.fence),
+    )
 }
 OTHERS = {
     "claim": keys.claim("ab" * 32),
     "identifier": keys.identifier("G", "order-0001-0001-00"),
     "receipt": keys.receipt("AB" * 32),
+    "uncharged": keys.kept("qr-code", charged=False),
     "contradicted": keys.contradicted("qr-code"),
     "audit_later": keys.AUDIT_LATER,
     "client_key": keys.CLIENT_KEY,

@@ -2,9 +2,11 @@
 -- Move a job to another status, unless it changed since it was read (J4).
 --
 -- KEYS  1 job · 2 index · 3 lane · 4 slots · 5 due · 6 work · 7 open jobs of its payer
+--       8 finished jobs, which are kept for a while
 -- ARGV  1 job id · 2 version read · 3 owner, '' = no worker acts · 4 target status · 5 index base
 --       6 'lane' = enter the lane, '' = leave it
---       7 ms until the sweep looks, 'deadline' = then, '' = never · 8 field stamped with now, '' = none
+--       7 ms until the sweep looks, 'deadline' = then, '' = never; of a final one: ms until its retention begins
+--       8 field stamped with now, '' = none (it is not final)
 --       9 claim · 10 how many fields are dropped · their names · field, value pairs
 -- Returns the new version, or false when the job has another version or owner by now.
 local record = redis.call('HMGET', KEYS[1], 'version', 'owner', 'created_at_ms', 'place', 'deadline_ms')
@@ -27,7 +29,9 @@ redis.call('ZREM', KEYS[4], ARGV[1])
 if ARGV[8] ~= '' then redis.call('ZREM', KEYS[7], ARGV[9]) end
 if ARGV[8] ~= '' or redis.call('HEXISTS', KEYS[1], 'output') == 1 then redis.call('UNLINK', KEYS[6]) end
 local look = ARGV[7] == 'deadline' and (record[5] or '') or ARGV[7] ~= '' and now + ARGV[7] or ''
-if look == '' then redis.call('ZREM', KEYS[5], ARGV[1]) else redis.call('ZADD', KEYS[5], look, ARGV[1]) end
+if look == '' or ARGV[8] ~= '' then redis.call('ZREM', KEYS[5], ARGV[1]) end
+if look ~= '' and ARGV[8] == '' then redis.call('ZADD', KEYS[5], look, ARGV[1])
+elseif look ~= '' then redis.call('ZADD', KEYS[8], look, ARGV[1]) end
 redis.call('ZADD', KEYS[2], ARGV[5] + record[3], ARGV[1])
 redis.call('PUBLISH', KEYS[1], ARGV[4])
 return version
