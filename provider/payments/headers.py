@@ -24,6 +24,19 @@ def decode_payment_signature(header: str) -> PaymentPayload:
     return load_payload(decode_object(header))
 
 
+def read_payment(value: Any) -> PaymentPayload:
+    """Read a payment that came beside a message: an object, its JSON text, or base64 of that."""
+    text = value if isinstance(value, str) else strict_json.dumps(value)
+    if not text.lstrip().startswith("{"):
+        return decode_payment_signature(text)
+    if len(text) > MAX_SIGNATURE_CHARS:
+        raise errors.InvalidHeader(f"The payment has more than {MAX_SIGNATURE_CHARS} characters; shorten it.")
+    try:
+        return load_payload(strict_json.parse_object(text))
+    except ValueError as problem:
+        raise errors.InvalidHeader(f"The payment is not a JSON object: {problem}.") from None
+
+
 def decode_object(
     header: str, *, max_chars: int = MAX_SIGNATURE_CHARS, max_depth: int = strict_json.MAX_DEPTH
 ) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from flask import Flask
 from provider.platform import Platform
 from provider.services.checks import MOST_INPUT_BYTES
 from provider.web.http import cors, problems
+from provider.web.mcp import endpoint as mcp
 from provider.web.parts import EXTENSION, Parts, list_services
 from provider.web.resources import discovery, health, jobs, metrics, openapi, run, services, worker
 from provider.web.resources.discovery import discovery_document
@@ -18,7 +19,7 @@ from provider.web.streams.places import Places
 from provider.web.views import JobViews
 
 CONCERNS = (cors, metrics, problems)
-RESOURCES = (run, jobs, services, discovery, openapi, worker, health, metrics)
+RESOURCES = (run, mcp, jobs, services, discovery, openapi, worker, health, metrics)
 
 
 def create_app(platform: Platform) -> Flask:

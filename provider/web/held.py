@@ -35,15 +35,20 @@ def held(
     seconds = preference.hold_seconds(default=default, limit=limit)
     done = payment_known if usual and view.job.charge.pays_first else is_final
     applied = preference.applied(limit) if preference.is_given else ""
-    if seconds > 0 and not done(view.job):
-        if parts().places.is_full():
-            applied = ""
-        else:
-            view = _wait(view, done, seconds)
-    response = job_answer(view, parts().public_url, status_of)
+    shown = hold(view, done, seconds)
+    if shown is None:
+        applied = ""
+    response = job_answer(shown or view, parts().public_url, status_of)
     if applied:
         response.headers["Preference-Applied"] = applied
     return response
+
+
+def hold(view: View, done: Callable[[Job], bool], seconds: float) -> View | None:
+    """Return the job once it is `done` or the time is over; None where no more clients may be held."""
+    if seconds <= 0 or done(view.job):
+        return view
+    return None if parts().places.is_full() else _wait(view, done, seconds)
 
 
 def _wait(view: View, done: Callable[[Job], bool], seconds: float) -> View:

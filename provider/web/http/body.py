@@ -17,10 +17,7 @@ CUT_SHORT = "The body ended before its announced length; send the call again."
 def read_input(request: Request, service: Service) -> dict[str, Any]:
     """Read the input of a call, not yet judged. Raises InvalidBody or BodyTooLarge."""
     text = _bytes_of(request) if request.method == "POST" else request.query_string
-    if len(text) > service.max_input_bytes:
-        raise BodyTooLarge(
-            f"The input is larger than the {service.max_input_bytes} bytes that this service takes."
-        )
+    check_size(len(text), service)
     if request.method == "POST":
         return parse_body(text)
     return service.coerce_query(request.args.items(multi=True))
@@ -33,17 +30,25 @@ def read_input_again(request: Request, earlier: str) -> dict[str, Any]:
     return coerce_again(request.args.items(multi=True), parse_body(earlier.encode()))
 
 
-def read_json(request: Request) -> dict[str, Any]:
+def check_size(size: int, service: Service) -> None:
+    """Raise BodyTooLarge for an input that this service does not take."""
+    if size > service.max_input_bytes:
+        raise BodyTooLarge(
+            f"The input is larger than the {service.max_input_bytes} bytes that this service takes."
+        )
+
+
+def read_json(request: Request, *, max_depth: int = strict_json.MAX_DEPTH) -> dict[str, Any]:
     """Read a JSON object, not yet judged. Raises InvalidBody or BodyTooLarge."""
-    return parse_body(_bytes_of(request))
+    return parse_body(_bytes_of(request), max_depth=max_depth)
 
 
-def parse_body(data: bytes) -> dict[str, Any]:
+def parse_body(data: bytes, *, max_depth: int = strict_json.MAX_DEPTH) -> dict[str, Any]:
     """Parse a body strictly (H9); no body at all is an empty object. Raises InvalidBody."""
     if not data.strip():
         return {}
     try:
-        return strict_json.parse_object(data)
+        return strict_json.parse_object(data, max_depth=max_depth)
     except UnicodeDecodeError:
         raise InvalidBody("The body is not UTF-8 text; send JSON.") from None
     except ValueError as error:

@@ -5,7 +5,10 @@ import re
 from flask import Flask, Response, request
 
 ALLOW_METHODS = "GET, HEAD, POST, DELETE, OPTIONS"
-ALLOW_HEADERS = "Authorization, Content-Type, Last-Event-ID, PAYER-PROOF, PAYMENT-SIGNATURE, Prefer"
+ALLOW_HEADERS = (
+    "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, PAYER-PROOF, "
+    "PAYMENT-SIGNATURE, Prefer"
+)
 EXPOSE_HEADERS = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, Location, Retry-After, Preference-Applied"
 DAY_SECONDS = "86400"
 _NAMES = re.compile(r"[\w!#$%&'*+.^`|~, -]{1,4096}", re.ASCII)

@@ -3,19 +3,15 @@
 import time
 from functools import partial
 
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 
 from provider.errors import PaymentRejected
-from provider.jobs.claim.paid_call import Caller
-from provider.jobs.model.job import Job
 from provider.payments.headers import PAYMENT_SIGNATURE, decode_payment_signature
-from provider.payments.stellar.proof import HEADER as PAYER_PROOF
+from provider.web.calls import buy
 from provider.web.held import held
 from provider.web.http.body import read_input, read_input_again
-from provider.web.http.client_address import client_address
 from provider.web.http.prefer import parse_prefer
 from provider.web.parts import Listing, parts
-from provider.web.views import view_of
 
 blueprint = Blueprint("run", __name__)
 
@@ -23,11 +19,10 @@ blueprint = Blueprint("run", __name__)
 @blueprint.route("/run/<name>", methods=["GET", "POST"])
 def run(name: str) -> Response:
     """Serve a paid call, or say what it costs; HEAD buys nothing, since it shows no output (H1)."""
-    g.call_began = time.monotonic()
-    header, listing = request.headers.get(PAYMENT_SIGNATURE), parts().listings.get(name)
+    began, header = time.monotonic(), request.headers.get(PAYMENT_SIGNATURE)
     if header is None or request.method == "HEAD":
         return unpaid(parts().listing(name))
-    return withdrawn(name, header) if listing is None else paid(listing, header)
+    return paid(name, header, began)
 
 
 def unpaid(listing: Listing) -> Response:
@@ -36,30 +31,11 @@ def unpaid(listing: Listing) -> Response:
     return listing.challenges[request.method].answer()
 
 
-def paid(listing: Listing, header: str) -> Response:
-    """Turn the payment into a job, and show it."""
+def paid(name: str, header: str, began: float) -> Response:
+    """Turn the payment into a job, hold the answer as long as preferred, and show the job."""
     payload = decode_payment_signature(header)
-    value = partial(read_input, request, listing.service)
-    return shown(parts().desk.call(listing.service, value, payload, caller()))
-
-
-def withdrawn(name: str, header: str) -> Response:
-    """Show the job that a payment became while the service was sold (J3); else there is no such service."""
-    payload = decode_payment_signature(header)
-    value = partial(read_input_again, request)
-    return shown(parts().desk.replays.of_withdrawn(name, payload, value, caller()))
-
-
-def caller() -> Caller:
-    """Take from the request what it shows of its sender."""
-    address = client_address(request, parts().settings.client_address)
-    return Caller(request.headers.get(PAYER_PROOF), address)
-
-
-def shown(job: Job) -> Response:
-    """Hold the answer as long as preferred, and show the job."""
-    view = view_of(job, parts().place(job))
-    return held(view, parse_prefer(request.headers.get("Prefer", "")), call_began=g.call_began)
+    view = buy(name, payload, partial(read_input, request), partial(read_input_again, request))
+    return held(view, parse_prefer(request.headers.get("Prefer", "")), call_began=began)
 
 
 @blueprint.errorhandler(PaymentRejected)
