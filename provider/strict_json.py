@@ -9,6 +9,7 @@ import math
 from typing import Any, NoReturn
 
 MAX_DEPTH = 64
+MOST_DIGITS = 4300
 
 
 def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> Any:
@@ -18,9 +19,11 @@ def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> Any:
         ValueError: with a message that says what is wrong.
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8")
+        text = text.decode("utf-8-sig")  # Some libraries of Windows write a byte order mark.
     try:
         value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON from line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise ValueError(f"it is nested deeper than {max_depth} levels") from None
     if text.count("{") + text.count("[") > max_depth and depth(value) > max_depth:
@@ -60,6 +63,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"the number {text[:20]}… has too many digits")
+    return int(text)
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -71,7 +80,9 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+)
 
 
 def depth(value: object) -> int:

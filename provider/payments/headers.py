@@ -51,9 +51,9 @@ def decode_object(
         return strict_json.parse_object(_decode_base64(header.strip()).decode("utf-8"), max_depth=max_depth)
     except UnicodeDecodeError:
         raise errors.InvalidHeader("The payment header is not base64 of UTF-8; encode JSON.") from None
-    except binascii.Error as problem:
+    except binascii.Error:
         raise errors.InvalidHeader(
-            f"The payment header is not base64 ({problem}); send base64 of the JSON payment payload."
+            "The payment header is not base64; send base64 of the JSON payment payload."
         ) from None
     except ValueError as problem:
         raise errors.InvalidHeader(

@@ -54,8 +54,10 @@ def _scalar(text: str, types: set[str]) -> Any:
         return literal
     if types & {"integer", "number"} and _INTEGER.fullmatch(text):
         return int(text)
-    if "number" in types and _NUMBER.fullmatch(text):
-        return float(text)
+    if types & {"integer", "number"} and _NUMBER.fullmatch(text):
+        number = float(text)
+        if "number" in types or number.is_integer():
+            return number
     return None if not text and "null" in types and "string" not in types else text
 
 

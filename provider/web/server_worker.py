@@ -4,22 +4,29 @@ The master process imports this module before the worker patches the standard li
 that keeps a copy of a socket, a lock or a TLS context.
 """
 
+import json
 import os
 import socket
 from contextlib import suppress
 from typing import Any
 
 import gevent
+from gunicorn import util
 from gunicorn.workers.ggevent import GeventWorker
 
-from provider.web.http.deadlines import Deadlines
+from provider.web.http.deadlines import CLOSE, Deadlines
 
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "20"))
 REFUSED_AT_ONCE = 100
 """Connections above the limit that are refused at a time; yet more of them wait for a moment."""
+OWN_ERROR = (
+    "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/problem+json\r\n"
+    "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\nContent-Length: %d\r\n\r\n"
+)
 REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n"
-    b"Content-Type: application/problem+json\r\nContent-Length: %d\r\n\r\n%b"
+    b"Content-Type: application/problem+json\r\nAccess-Control-Allow-Origin: *\r\n"
+    b"Content-Length: %d\r\n\r\n%b"
 )
 PROBLEM = (
     b'{"title": "Service Unavailable", "status": 503, "code": "connections_full", '
@@ -41,6 +48,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
     def load_wsgi(self) -> None:
         """Load the application, and put the deadlines around it."""
         super().load_wsgi()
+        util.write_error = write_problem  # Which every worker of gunicorn calls, and none lets be replaced.
         self._parts = getattr(self.wsgi, "extensions", {}).get("provider")
         if self._parts is not None:
             self._parts.places.allow(self._most * 2 // 3)
@@ -58,11 +66,25 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         finally:
             self._connections -= 1
 
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
+        """Let the application end the connection with its answer."""
+        setattr(req.body, CLOSE, req.force_close)
+        return super().handle_request(listener_name, req, sock, addr)
+
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Stop accepting, and end streams and held answers; a signal handler may not wait for a lock."""
         super().handle_exit(sig, frame)
         if self._parts is not None:
             gevent.spawn(self._parts.events.stop)
+
+
+def write_problem(client: socket.socket, status: int, reason: str, _detail: str) -> None:
+    """Answer what the server itself refuses as everything else is answered, without its words (H6, H7)."""
+    code = reason.lower().replace(" ", "_")
+    detail = f"{reason}: the server could not read the request."
+    body = json.dumps({"title": reason, "status": status, "code": code, "detail": detail}).encode()
+    head = OWN_ERROR % (status, reason, len(body))
+    util.write_nonblock(client, head.encode() + body)
 
 
 def refuse(client: socket.socket) -> None:

@@ -1,6 +1,7 @@
 """What was sent as input: a JSON body, or a query string."""
 
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from flask import Request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
@@ -20,14 +21,23 @@ def read_input(request: Request, service: Service) -> dict[str, Any]:
     check_size(len(text), service)
     if request.method == "POST":
         return parse_body(text)
-    return service.coerce_query(request.args.items(multi=True))
+    return service.coerce_query(_query_of(request))
 
 
 def read_input_again(request: Request, earlier: str) -> dict[str, Any]:
     """Read the input of a call whose service is withdrawn; `earlier` is the input that its job has."""
     if request.method == "POST":
         return read_json(request)
-    return coerce_again(request.args.items(multi=True), parse_body(earlier.encode()))
+    return coerce_again(_query_of(request), parse_body(earlier.encode()))
+
+
+def _query_of(request: Request) -> list[tuple[str, str]]:
+    """Read the query, which werkzeug would read as other text where it is no UTF-8."""
+    try:
+        unquote_to_bytes(request.query_string).decode()
+    except UnicodeDecodeError:
+        raise InvalidBody("The query is not UTF-8 text; send it percent-encoded.") from None
+    return list(request.args.items(multi=True))
 
 
 def check_size(size: int, service: Service) -> None:

@@ -5,15 +5,19 @@ server's business (`keepalive`).
 """
 
 import errno
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gevent
+from gunicorn.http.errors import ParseException
 
-from provider.errors import BodiesFull
+from provider.errors import BodiesFull, InvalidBody
 
+CLOSE = "close_connection"
+"""Where the worker leaves with a body how the connection is ended after the answer."""
 LARGE_BYTES = 64 * 1024
 MOST_LARGE = 64
 """Bodies above LARGE_BYTES that may arrive at one process at a time: what has come of them is in memory."""
@@ -31,27 +35,36 @@ class Deadlines:
         self._room = threading.BoundedSemaphore(MOST_LARGE)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        room = self._room if _is_large(environ) else None
-        environ["wsgi.input"] = body = _Body(environ["wsgi.input"], self._body_seconds, room)
+        room = self._room if _announced(environ) > LARGE_BYTES else None
+        environ["wsgi.input"] = body = _Body(environ, self._body_seconds, room)
+
+        def begin(*given: Any) -> Any:
+            body.close_if_unread()
+            return start_response(*given)
+
         try:
-            return _Answer(self._app(environ, start_response), self._answer_seconds)
+            return _Answer(self._app(environ, begin), self._answer_seconds)
         finally:
             body.leave()
 
 
-def _is_large(environ: dict[str, Any]) -> bool:
+def _announced(environ: dict[str, Any]) -> float:
+    """Return how many bytes of body will come; a chunked one may have any number."""
     length = environ.get("CONTENT_LENGTH", "")
-    return "HTTP_TRANSFER_ENCODING" in environ or (length.isdecimal() and int(length) > LARGE_BYTES)
+    return math.inf if "HTTP_TRANSFER_ENCODING" in environ else int(length) if length.isdecimal() else 0
 
 
 class _Body:
     """The body of a request. A large one needs room while it arrives."""
 
-    def __init__(self, stream: Any, seconds: float, room: threading.BoundedSemaphore | None) -> None:
-        self._stream = stream
+    def __init__(
+        self, environ: dict[str, Any], seconds: float, room: threading.BoundedSemaphore | None
+    ) -> None:
+        self._stream = environ["wsgi.input"]
         self._ends_at = time.monotonic() + seconds
         self._room = room
         self._is_inside = False
+        self._left = _announced(environ)
 
     def read(self, *size: int) -> bytes:
         """Read as a file does. Raises TimeoutError, after which gunicorn serves the connection no more."""
@@ -69,10 +82,20 @@ class _Body:
         self._enter()
         left = max(0.0, self._ends_at - time.monotonic())
         with gevent.Timeout(left, TimeoutError("the body is too late")):
-            data = read(*size)
+            try:
+                data = read(*size)
+            except ParseException:
+                raise InvalidBody("The chunks of the body are malformed; send the call again.") from None
+        self._left -= len(data)
         if not data:
+            self._left = 0
             self.leave()
         return data
+
+    def close_if_unread(self) -> None:
+        """End the connection with the answer where more body is left than the server reads over."""
+        if self._left > LARGE_BYTES and (close := getattr(self._stream, CLOSE, None)):
+            close()
 
     def _enter(self) -> None:
         if self._room is not None and not self._is_inside:

@@ -1,6 +1,7 @@
 """The same through the server that is deployed: headers, bodies, threads, signals."""
 
 import contextlib
+import json
 import socket
 import threading
 import time
@@ -211,3 +212,42 @@ def unreachable() -> str:
 
 def _hold(url: str, job_id: str) -> None:
     requests.get(f"{url}/jobs/{job_id}", headers={"Prefer": "wait=2"}, timeout=10)
+
+
+def raw(url: str, sent: bytes) -> tuple[bytes, bytes]:
+    """Send bytes as they are; give head and body of what comes back."""
+    where = urlsplit(url)
+    with socket.create_connection((where.hostname, where.port or 80), timeout=10) as connection:
+        connection.sendall(sent)
+        with connection.makefile("rb") as answer:
+            head = b"".join(iter(answer.readline, b"\r\n")).lower()
+            return head, answer.read(int(head.partition(b"content-length: ")[2].partition(b"\r")[0]))
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"POST /run/echo HTTP/1.1\r\nHost: x\r\n%bTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"GET /%b" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nA: %b" + b"x" * 80_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n%b\r\n", 417),
+        (b"%b\x00\r\n\r\n", 400),
+    ],
+)
+def test_what_the_server_itself_refuses_is_a_problem(shop: Shop, url: str, sent: bytes, status: int) -> None:
+    """H6, H7. Red before: bad chunks were 500, the rest pages of gunicorn's that no page could read."""
+    paid = f"PAYMENT-SIGNATURE: {shop.pay()}\r\n".encode() if b"chunked" in sent else b""
+    head, body = raw(url, sent.replace(b"%b", paid))
+    assert head.startswith(b"http/1.1 %d " % status)
+    for line in (b"application/problem+json", b"access-control-allow-origin: *", b"connection: close"):
+        assert line in head
+    assert json.loads(body)["status"] == status
+
+
+def test_a_body_that_is_left_unread_ends_its_connection(url: str) -> None:
+    """Red before: the answer said keep-alive, and the connection was closed all the same."""
+    for size, ends in ((60_000, b"keep-alive"), (70_000, b"close")):
+        sent = b"POST /run/echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
+        head, _ = raw(url, sent + b"x" * (size - 1))
+        assert head.startswith(b"http/1.1 402 ")
+        assert b"connection: " + ends in head
