@@ -96,14 +96,22 @@ def _read(env: Env, name: str, default: Any) -> Any:
     key = name.upper()
     check = CHECKS.get(name)
     if isinstance(default, tuple):
-        return tuple(env.list(key, list(default), validate=check) or ())
+        return tuple(env.list(key, list(default), subcast=str.strip, validate=check) or ())
     if isinstance(default, int):
         return env.int(key, default, validate=check or validate.Range(min=1))
     if isinstance(default, float):
         return env.float(key, default, validate=check or validate.Range(min=0, min_inclusive=False))
-    if name in REQUIRED:
-        return env.str(key, validate=check)
-    return env.str(key, default, validate=check)
+    given = (
+        env.str(key, validate=_bare(check))
+        if name in REQUIRED
+        else env.str(key, default, validate=_bare(check))
+    )
+    return given.strip() if isinstance(given, str) else given
+
+
+def _bare(check: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """Judge a text as it is used: a file of secrets may end it with a line."""
+    return check and (lambda value: check(value.strip()))
 
 
 def _explorer(given: str, network: str) -> str:
@@ -126,7 +134,18 @@ def _is_contract(value: str) -> None:
         raise ValidationError("must be the contract id (C…) of a token")
 
 
-_URL = validate.URL(schemes={"http", "https"}, require_tld=False, error="must be an http:// or https:// URL")
+_ANY_URL = validate.URL(
+    schemes={"http", "https"}, require_tld=False, error="must be an http:// or https:// URL"
+)
+
+
+def _is_base_url(value: str) -> None:
+    """Refuse also what would end up in the middle of addresses that are built from it."""
+    _ANY_URL(value)
+    if "?" in value or "#" in value:
+        raise ValidationError("must be a base URL, without ?query or #fragment")
+
+
 _REDIS_URL = validate.Regexp(
     r"(rediss?(\+cluster)?|unix)://",
     error="must be a redis://, rediss://, unix://, redis+cluster:// or rediss+cluster:// URL",
@@ -151,15 +170,15 @@ _CLIENT_ADDRESS = validate.Regexp(
 
 def _are_urls(values: list[str]) -> None:
     for value in values:
-        _URL(value)
+        _ANY_URL(value)
 
 
 NOT_SET = "Environment variable not set."
 REQUIRED = {"pay_to": "is not set; name the Stellar account (G…) or contract (C…) that is to be paid"}
 """What to do about a setting that has no default."""
 CHECKS: dict[str, Callable[[Any], Any]] = {
-    "public_url": _URL,
-    "facilitator_url": _URL,
+    "public_url": _is_base_url,
+    "facilitator_url": _is_base_url,
     "stellar_rpc_urls": _are_urls,
     "redis_url": _REDIS_URL,
     "broker_url": _BROKER_URL,

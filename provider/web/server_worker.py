@@ -14,7 +14,7 @@ import gevent
 from gunicorn import util
 from gunicorn.workers.ggevent import GeventWorker
 
-from provider.web.http.deadlines import CLOSE, Deadlines
+from provider.web.http.deadlines import Deadlines
 
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "20"))
 REFUSED_AT_ONCE = 100
@@ -68,7 +68,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
         """Let the application end the connection with its answer."""
-        setattr(req.body, CLOSE, req.force_close)
+        req.body.close_connection = req.force_close
         return super().handle_request(listener_name, req, sock, addr)
 
     def handle_exit(self, sig: int, frame: Any) -> None:

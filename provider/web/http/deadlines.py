@@ -16,8 +16,6 @@ from gunicorn.http.errors import ParseException
 
 from provider.errors import BodiesFull, InvalidBody
 
-CLOSE = "close_connection"
-"""Where the worker leaves with a body how the connection is ended after the answer."""
 LARGE_BYTES = 64 * 1024
 MOST_LARGE = 64
 """Bodies above LARGE_BYTES that may arrive at one process at a time: what has come of them is in memory."""
@@ -94,7 +92,7 @@ class _Body:
 
     def close_if_unread(self) -> None:
         """End the connection with the answer where more body is left than the server reads over."""
-        if self._left > LARGE_BYTES and (close := getattr(self._stream, CLOSE, None)):
+        if self._left > LARGE_BYTES and (close := getattr(self._stream, "close_connection", None)):
             close()
 
     def _enter(self) -> None:
