@@ -1,6 +1,7 @@
 """`provider reconcile`: decide uncertain payments from the chain, now."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from provider.cli._operator import operator
+from provider.errors import RpcError
 from provider.jobs.reconcile.decide import Decision
 from provider.jobs.reconcile.run import LIMIT, ReconcileReport
+from provider.jobs.reconcile.unknown import unknown_payments
+from provider.platform import Platform
 
 CONTRADICTED = 3
 """Exit status when a record says the opposite of the chain."""
@@ -38,9 +42,14 @@ def command(
     if not urls:
         raise click.UsageError("no Stellar RPC: give --rpc URL, or set STELLAR_RPC_URLS")
     report = platform.reconciler_by(urls).run(job_id, limit, dry_run)
-    click.echo(json.dumps(as_object(report))) if as_json else _show(report)
+    unknown = [] if job_id else _unknown(platform, urls[0])
+    told = as_object(report) | {"unknownPayments": unknown}
+    click.echo(json.dumps(told)) if as_json else _show(report, unknown)
     if report.contradictions:
         ctx.exit(CONTRADICTED)
+
+
+MOST_SHOWN = 20
 
 
 def as_object(report: ReconcileReport) -> dict[str, Any]:
@@ -60,7 +69,16 @@ def _decision(decision: Decision) -> dict[str, Any]:
     return {"job": found.pop("job_id"), **found}
 
 
-def _show(report: ReconcileReport) -> None:
+def _unknown(platform: Platform, url: str) -> list[str]:
+    """List payments to our account of the last hours that belong to no job here, if the RPC can say."""
+    settings = platform.settings
+    try:
+        return unknown_payments(platform.rpc(url), platform.store, settings.pay_to, settings.asset)
+    except (RpcError, LookupError, TypeError, ValueError):
+        return []
+
+
+def _show(report: ReconcileReport, unknown: Sequence[str]) -> None:
     console = Console(highlight=False)
     if report.decisions:
         console.print(_table(report.decisions))
@@ -71,6 +89,9 @@ def _show(report: ReconcileReport) -> None:
     if report.contradictions:
         console.print("These finished jobs say the opposite of the chain:", style="bold red")
         console.print(_table(report.contradictions))
+    if unknown:
+        console.print(f"{len(unknown)} payments of the last hours belong to no job of this store:")
+        console.print("\n".join(unknown[:MOST_SHOWN]))
 
 
 def _table(decisions: list[Decision]) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from provider.chain.rpc import StellarRpc
 from provider.doctor.facilitator import check_facilitator
 from provider.doctor.finding import Finding, fail, ok
-from provider.doctor.payee import check_payee
+from provider.doctor.payee import check_payee, check_store
 from provider.doctor.queues import Queues
 from provider.doctor.redis import check_redis
 from provider.doctor.rpc import check_rpc, no_rpc
@@ -60,3 +60,5 @@ def _outside(settings: Settings) -> Iterator[Finding]:
     for rpc in rpcs:
         yield check_rpc(rpc, settings.network, time.time())
     yield from check_payee(rpcs[0], settings.pay_to, settings.asset)
+    client = connect(settings.redis_url, timeout_seconds=settings.redis_timeout_seconds)
+    yield check_store(rpcs[0], JobStore(client), settings.pay_to, settings.asset)

@@ -2,8 +2,11 @@
 
 from provider.chain.payee import Payee, read_payee
 from provider.chain.rpc import StellarRpc
-from provider.doctor.finding import Finding, fail, ok, skipped
+from provider.doctor.finding import Finding, advise, fail, ok, skipped
 from provider.doctor.rpc import UNREADABLE
+from provider.errors import StoreUnavailable
+from provider.jobs.reconcile.unknown import unknown_payments
+from provider.jobs.store.jobs import JobStore
 
 
 def check_payee(rpc: StellarRpc, pay_to: str, contract: str) -> list[Finding]:
@@ -18,6 +21,19 @@ def check_payee(rpc: StellarRpc, pay_to: str, contract: str) -> list[Finding]:
     if not payee.exists:
         return [fail("payTo account", "does not exist", f"send some XLM to {pay_to}, or mend PAY_TO")]
     return [ok("payTo account", "exists"), _trustline(payee)]
+
+
+def check_store(rpc: StellarRpc, store: JobStore, pay_to: str, asset: str) -> Finding:
+    """Look for payments to our account that no job of this store knows: one PAY_TO has one store."""
+    name = "payTo payments"
+    try:
+        unknown = unknown_payments(rpc, store, pay_to, asset)
+    except (*UNREADABLE, StoreUnavailable) as error:
+        return skipped(name, f"cannot be read now ({type(error).__name__})")
+    if not unknown:
+        return ok(name, "each belongs to a job of this store")
+    todo = "give each store its own PAY_TO, or have both use one store; other income is no fault"
+    return advise(name, f"{len(unknown)} belong to no job here, the latest in {unknown[0]}", todo)
 
 
 def _trustline(payee: Payee) -> Finding:

@@ -70,7 +70,7 @@ def test_a_deployment_that_lacks_nothing(clinic: Clinic) -> None:
     told = json.loads((done := clinic.examine("--json")).stdout)
     assert (done.returncode, told["ok"]) == (0, True)
     assert {check["level"] for check in told["checks"]} == {"ok"}
-    assert len(told["checks"]) == 13
+    assert len(told["checks"]) == 14
     assert "payTo trustline" in clinic.examine().stdout
 
 

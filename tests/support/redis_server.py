@@ -39,7 +39,7 @@ class RedisServer:
             self.process = None
 
 
-def _wait_for(url: str, seconds: float = 15) -> None:
+def _wait_for(url: str, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     with redis.Redis.from_url(url) as client:
         while time.monotonic() < deadline:

@@ -166,6 +166,7 @@ class Settler:
         Without the output that it paid for a job stays uncertain, with the transaction: no success without
         an output, and a paid job is never reported as unpaid (§10, 6).
         """
+        self._claims.bind_receipt(transaction, job_id, seconds=self._settings.retention_seconds)
         while job := self._undecided(job_id):
             if job.lacks_output:
                 log.error(OUTPUT_MISSING, job_id=job_id, transaction=transaction)

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from provider.jobs.store import keys
@@ -91,6 +91,11 @@ class ClaimKeys:
         """Bind a transaction to the job that it paid; False when it is the receipt of another one (§8)."""
         args = [job_id, str(int(seconds * 1000))]
         return bool(self._store.scripts("bind", [keys.receipt(transaction)], args) == job_id)
+
+    def receipts(self, transactions: Sequence[str]) -> list[str | None]:
+        """Name the job that each transaction paid; None for one that is the receipt of no job here."""
+        with reaching_redis():
+            return [self._store.client.get(keys.receipt(one)) for one in transactions]  # type: ignore[misc]
 
     def abandon(self, digest: str, job_id: str, *, seconds: float) -> bool:
         """Let the claim of a job that was never written end in some seconds; False if it is not its."""
