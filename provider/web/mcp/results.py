@@ -9,6 +9,7 @@ from flask import Response
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.jobs.model.wire import wire_time
+from provider.jobs.store.jobs import JobStore
 from provider.strict_json import compact
 from provider.web.http.answers import retry_after_seconds, settlement_of
 from provider.web.http.challenge import Challenge
@@ -52,7 +53,7 @@ def next_step(job: Job) -> str:
     )
 
 
-def task_of(view: View, retention_seconds: float) -> dict[str, Any]:
+def task_of(view: View, store: JobStore) -> dict[str, Any]:
     """Show a job as a task of the extension `io.modelcontextprotocol/tasks`."""
     job = view.job
     changed = job.finished_at_ms or job.started_at_ms or job.created_at_ms
@@ -65,7 +66,8 @@ def task_of(view: View, retention_seconds: float) -> dict[str, Any]:
         "statusMessage": _message(job),
     }
     if job.finished_at_ms is not None:
-        task["ttlMs"] = job.finished_at_ms - job.created_at_ms + int(retention_seconds * 1000)
+        kept = store.kept_seconds(job, charged=job.charged)
+        task["ttlMs"] = job.finished_at_ms - job.created_at_ms + int(kept * 1000)
     else:
         task["pollIntervalMs"] = retry_after_seconds(job, view.place) * 1000
     return task | _receipt(job)

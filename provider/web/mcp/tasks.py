@@ -14,7 +14,7 @@ from provider.web.views import View
 def get_task(question: Question) -> dict[str, Any]:
     """Show a task; a finished one carries the result that its call would have had."""
     view = _view(question)
-    task = task_of(view, parts().settings.retention_seconds)
+    task = task_of(view, parts().store)
     if view.job.is_final and view.job.status is not Status.CANCELLED:
         task["result"] = {**job_result(view), "resultType": "complete"}
     return task

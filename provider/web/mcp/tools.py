@@ -113,7 +113,7 @@ def _paid(question: Question, name: str, arguments: dict[str, Any], sent: Any) -
     except PaymentRejected as error:
         return price_result(parts().listing(name).challenges["POST"].because(error.reason))
     if question.takes_tasks and not view.job.is_final:
-        return {"resultType": "task", **task_of(view, parts().settings.retention_seconds)}
+        return {"resultType": "task", **task_of(view, parts().store)}
     return job_result(_held(view, HOLD_SECONDS))
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -184,6 +185,21 @@ def test_a_failed_task_is_completed_by_an_error(shop: Shop) -> None:
     shop.worker.fail(task["taskId"], ErrorCode.SERVICE_FAILED)
     done = modern(shop, "tasks/get", {"taskId": task["taskId"]}).json["result"]
     assert (done["status"], done["result"]["isError"]) == ("completed", True)
+    assert (
+        done["ttlMs"] < shop.settings.retention_seconds * 1000
+    )  # It cost nothing, and is kept for less (J15).
+
+
+def test_a_resend_finds_the_job_of_a_service_that_was_withdrawn(hasty: Shop) -> None:
+    """J3 holds at this door: the same payment with the same arguments, and nothing else."""
+    header = hasty.pay()
+    job_id = tool(hasty, "echo", payment=header)["structuredContent"]["id"]
+    app = hasty.client.application
+    app.extensions["provider"] = replace(app.extensions["provider"], listings={})
+    assert tool(hasty, "echo", payment=header)["structuredContent"]["id"] == job_id
+    assert tool(hasty, "echo", {"word": "other"}, header)["isError"] is True
+    unsold = tool(hasty, "echo", payment=hasty.pay())["structuredContent"]
+    assert (unsold["code"], "accepts" in unsold) == ("service_not_found", False)
 
 
 def test_a_task_is_cancelled(shop: Shop) -> None:
