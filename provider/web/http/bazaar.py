@@ -9,6 +9,7 @@ from typing import Any
 
 from provider.services import Service
 from provider.services.schema import DIALECT, CompiledSchema
+from provider.web.http.outcome import outcome_example
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 
@@ -19,7 +20,7 @@ def discovery_extension(service: Service, method: str, *, detail: int) -> dict[s
     parts: dict[str, Any] = {"input": _input_schema(service, method, detail)}
     definitions = _definitions(service.input_schema) if detail else {}
     if detail == 2 and service.example_output is not None:
-        info["output"] = {"type": "json", "example": service.example_output}
+        info["output"] = {"type": "json", "example": outcome_example(service)}
         parts["output"] = _output_schema()
     return {"info": info, "schema": _schema(parts, definitions)}
 

@@ -11,6 +11,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from provider.payments.models import X402_VERSION
+from provider.web.http.outcome import outcome_example, outcome_schema
 from provider.web.parts import Listing, parts
 
 blueprint = Blueprint("discovery", __name__)
@@ -29,7 +30,7 @@ def discovery_document(listings: Iterable[Listing], now: datetime | None = None)
     return {
         "x402Version": X402_VERSION,
         "version": 1,
-        "lastUpdated": (now or datetime.now(UTC)).isoformat(timespec="seconds"),
+        "lastUpdated": int((now or datetime.now(UTC)).timestamp()),
         "resources": [listing.url for listing in listings],
         "items": [_item(listing) for listing in listings],
     }
@@ -43,10 +44,10 @@ def _item(listing: Listing) -> dict[str, Any]:
         "type": "http",
         "accepts": document["accepts"],
         "input": {"method": "POST", "bodyType": "json", "schema": listing.service.input_schema},
-        "output": {"type": "json", "schema": listing.service.output_schema},
+        "output": {"type": "json", "schema": outcome_schema(listing.service, listing.url)},
     }
     if listing.service.example_input is not None:
         item["input"]["example"] = listing.service.example_input
     if listing.service.example_output is not None:
-        item["output"]["example"] = listing.service.example_output
+        item["output"]["example"] = outcome_example(listing.service)
     return item

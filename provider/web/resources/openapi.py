@@ -9,10 +9,11 @@ from flask import Blueprint, Response
 
 import provider
 from provider.settings import Settings
+from provider.web.http.outcome import job_schema
 from provider.web.http.problems import MEDIA_TYPE
 from provider.web.parts import Listing, parts
 from provider.web.resources.catalogue import currency
-from provider.web.resources.openapi_schemas import job_schema, problem_schema
+from provider.web.resources.openapi_schemas import problem_schema
 from provider.web.resources.openapi_worker import SECURITY_SCHEME, worker_operations
 
 blueprint = Blueprint("openapi", __name__)

@@ -1,10 +1,12 @@
 """What is said about what is for sale: pages, descriptors, discovery, metrics (standard §2, §14)."""
 
+import time
 from collections.abc import Callable
 
 import pytest
 
 from provider.services import Registry
+from provider.services.schema import CompiledSchema
 from tests.integration.web.conftest import Shop
 from tests.support.redis_server import RedisServer
 
@@ -135,3 +137,22 @@ def test_without_redis_the_process_is_alive_but_not_ready(
     assert "provider_store_up 0.0" in shop.client.get("/metrics").text
     own_redis.start()
     assert shop.client.get("/readyz").status_code == 200
+
+
+def test_what_is_described_as_the_outcome_of_a_call_is_what_it_returns(shop: Shop) -> None:
+    """Red before: documents gave the schema of the bare output, which no answer of a call fits."""
+    job_id = shop.call().json["id"]
+    shop.worker.finish(job_id)
+    answer = shop.client.get(f"/jobs/{job_id}").json
+    item = shop.client.get("/.well-known/x402").json["items"][0]
+    described, bazaar = item["output"], shop.client.post("/run/echo").json["extensions"]["bazaar"]
+    for shown in (answer, described["example"], bazaar["info"]["output"]["example"]):
+        assert CompiledSchema(described["schema"]).problems(shown) == []
+        assert (shown["status"], shown["output"]) == ("succeeded", {"said": "hi"})
+    wrong = {**answer, "status": "done"}
+    assert CompiledSchema(described["schema"]).problems(wrong)
+
+
+def test_discovery_says_when_it_was_made_in_epoch_seconds(shop: Shop) -> None:
+    """The draft of x402. Red before: ISO text."""
+    assert abs(shop.client.get("/.well-known/x402").json["lastUpdated"] - time.time()) < 3600
