@@ -10,8 +10,9 @@ from provider.services.checks import MOST_INPUT_BYTES
 from provider.web.http import cors, problems
 from provider.web.mcp import endpoint as mcp
 from provider.web.parts import EXTENSION, Parts, list_services
-from provider.web.resources import discovery, health, jobs, metrics, openapi, run, services, worker
+from provider.web.resources import discovery, health, jobs, llms, metrics, openapi, run, services, worker
 from provider.web.resources.discovery import discovery_document
+from provider.web.resources.llms import llms_text
 from provider.web.resources.metrics import metrics_registry
 from provider.web.resources.openapi import openapi_document
 from provider.web.streams.announcements import Announcements
@@ -19,7 +20,7 @@ from provider.web.streams.places import Places
 from provider.web.views import JobViews
 
 CONCERNS = (cors, metrics, problems)
-RESOURCES = (run, mcp, jobs, services, discovery, openapi, worker, health, metrics)
+RESOURCES = (run, mcp, jobs, services, discovery, llms, openapi, worker, health, metrics)
 
 
 def create_app(platform: Platform) -> Flask:
@@ -59,6 +60,7 @@ def _parts(platform: Platform) -> Parts:
         announcements=Announcements(platform.lanes, platform.tokens),
         views=JobViews(store, platform.lanes, {service.name: service for service in registry}),
         listings=listings,
-        documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()},
+        documents={name: json.dumps(document, ensure_ascii=False) for name, document in documents.items()}
+        | {"llms": llms_text(listings.values(), settings)},
         metrics=metrics_registry(store, registry),
     )

@@ -55,7 +55,7 @@ class Parts:
     announcements: Announcements
     listings: Mapping[str, Listing]
     documents: Mapping[str, str]
-    """Discovery documents as JSON text, made at start."""
+    """Discovery documents as text, made at start."""
     metrics: CollectorRegistry
 
     @property
