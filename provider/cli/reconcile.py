@@ -43,8 +43,8 @@ def command(
         raise click.UsageError("no Stellar RPC: give --rpc URL, or set STELLAR_RPC_URLS")
     report = platform.reconciler_by(urls).run(job_id, limit, dry_run)
     unknown = [] if job_id else _unknown(platform, urls[0])
-    told = as_object(report) | {"unknownPayments": unknown}
-    click.echo(json.dumps(told)) if as_json else _show(report, unknown)
+    shown = as_object(report) | {"unknownPayments": unknown}
+    click.echo(json.dumps(shown)) if as_json else _show(report, unknown)
     if report.contradictions:
         ctx.exit(CONTRADICTED)
 

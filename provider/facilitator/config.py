@@ -21,7 +21,7 @@ class FacilitatorConfig:
     network: str = "stellar:testnet"
     payees: tuple[str, ...] = ()
     assets: tuple[str, ...] = ()
-    """Who may be paid, and in what: fees are spent for nobody else. Empty: everyone, everything."""
+    """Who may be paid, and in what: fees are spent for no others. Empty: all payees, all assets."""
     channels: int = 1
     """Accounts that submit, each with one transaction in flight at a time."""
     max_fee: int = 50_000

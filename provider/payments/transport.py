@@ -71,15 +71,15 @@ def _read(response: requests.Response) -> FacilitatorAnswer:
 def answer_of(status: int, content: bytes, headers: Mapping[str, str] | Message) -> FacilitatorAnswer:
     """Read the content of an answer as the JSON object it should be, and the headers that matter."""
     wait = headers.get("Retry-After") or ""
-    told: dict[str, Any] = {
+    beside: dict[str, Any] = {
         "retry_after_seconds": min(int(wait), MOST_WAIT_SECONDS) if _SECONDS.fullmatch(wait) else None,
         "redirect": headers.get("Location") if 300 <= status < 400 else None,
         "extensions": headers.get("EXTENSION-RESPONSES"),
     }
     try:
-        return FacilitatorAnswer(status, strict_json.parse_object(content), **told)
+        return FacilitatorAnswer(status, strict_json.parse_object(content), **beside)
     except ValueError:
-        return FacilitatorAnswer(status, failure=Failure.UNREADABLE, **told)
+        return FacilitatorAnswer(status, failure=Failure.UNREADABLE, **beside)
 
 
 def _failure(error: requests.RequestException) -> Failure:
