@@ -20,6 +20,7 @@ blueprint = Blueprint("openapi", __name__)
 
 JOB = {"$ref": "#/components/schemas/Job"}
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
+NO_JOB = "No job has this id."
 
 
 @blueprint.get("/openapi.json")
@@ -62,7 +63,7 @@ def _paid_operations(listing: Listing, settings: Settings) -> dict[str, Any]:
         },
         "responses": _paid_responses(listing),
     }
-    body = {"required": True, "content": _json(_standing_alone(listing, "input"), service.example_input)}
+    body = {"required": False, "content": _json(_standing_alone(listing, "input"), service.example_input)}
     return {
         "post": {
             "operationId": f"run_{service.name}",
@@ -83,6 +84,8 @@ def _paid_responses(listing: Listing) -> dict[str, Any]:
     failures = {
         "400": "The payment header or the input is malformed.",
         "409": "This payment was used for another call, or the job was cancelled.",
+        "404": "No service has this name any more.",
+        "414": "The query is longer than the server reads.",
         "413": f"The input is larger than {listing.service.max_input_bytes} bytes.",
         "429": "The payer has too many jobs open that are not paid, or left some unpaid: later.",
         "503": "The lane is full, or something this needs is away: try again after Retry-After.",
@@ -97,12 +100,21 @@ def _paid_responses(listing: Listing) -> dict[str, Any]:
             },
             "content": _json({"type": "object"}, listing.challenges["POST"].document),
         },
-        "500": {"description": "The service failed on this input.", "content": _json(JOB)},
+        "500": {"description": "The service failed on this input.", "content": _json(JOB) | _problem()},
         "504": {"description": "The work did not end within its time.", "content": _json(JOB)},
     } | {
-        code: {"description": text, "content": {MEDIA_TYPE: {"schema": PROBLEM}}}
+        code: {"description": text, "content": _problem() | (_json(JOB) if code == "409" else {})}
         for code, text in failures.items()
     }
+
+
+def _problem() -> dict[str, Any]:
+    return {MEDIA_TYPE: {"schema": PROBLEM}}
+
+
+def _refusals(**texts: str) -> dict[str, Any]:
+    """Describe refusals by status, `_404` for 404."""
+    return {code[1:]: {"description": text, "content": _problem()} for code, text in texts.items()}
 
 
 def _free_operations() -> dict[str, Any]:
@@ -132,6 +144,7 @@ def _free_operations() -> dict[str, Any]:
                 "responses": {
                     "200": {"description": "The events, until the job is final.", "content": _text_events()},
                     "204": {"description": "The client saw the final event."},
+                    **_refusals(_404=NO_JOB, _503="Too many streams are open, or the store is away."),
                 },
             }
         },
@@ -141,7 +154,10 @@ def _free_operations() -> dict[str, Any]:
                 "summary": "The output of a succeeded job, alone",
                 "security": [],
                 "parameters": [job_id],
-                "responses": {"200": {"description": "The output.", "content": _json({})}},
+                "responses": {
+                    "200": {"description": "The output.", "content": _json({})},
+                    **_refusals(_404=NO_JOB, _409="The job has no output, or none yet.", _503="Later."),
+                },
             },
         },
     }

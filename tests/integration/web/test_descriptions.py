@@ -156,3 +156,26 @@ def test_what_is_described_as_the_outcome_of_a_call_is_what_it_returns(shop: Sho
 def test_discovery_says_when_it_was_made_in_epoch_seconds(shop: Shop) -> None:
     """The draft of x402. Red before: ISO text."""
     assert abs(shop.client.get("/.well-known/x402").json["lastUpdated"] - time.time()) < 3600
+
+
+@pytest.mark.parametrize(
+    ("path", "template", "status"),
+    [
+        ("/jobs/none/events", "/jobs/{id}/events", 404),
+        ("/jobs/none/output", "/jobs/{id}/output", 404),
+        ("/jobs/{open}/output", "/jobs/{id}/output", 409),
+    ],
+)
+def test_openapi_declares_what_lookups_answer(shop: Shop, path: str, template: str, status: int) -> None:
+    """Red before: none of these was declared."""
+    answer = shop.client.get(path.format(open=shop.call().json["id"]))
+    declared = shop.client.get("/openapi.json").json["paths"][template]["get"]["responses"]
+    assert answer.status_code == status
+    assert answer.content_type in declared[str(status)]["content"]
+
+
+def test_openapi_declares_a_cancelled_job_under_409_and_the_body_as_optional(shop: Shop) -> None:
+    """Red before: 409 was a problem alone, and a call without a body was said to be wrong."""
+    operation = shop.client.get("/openapi.json").json["paths"]["/run/echo"]["post"]
+    assert {"application/json", "application/problem+json"} == operation["responses"]["409"]["content"].keys()
+    assert operation["requestBody"]["required"] is False
