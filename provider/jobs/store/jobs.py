@@ -38,7 +38,6 @@ class JobStore:
         self._retention_seconds = retention_seconds
         self._uncharged_retention_seconds = uncharged_retention_seconds
         self.scripts = Scripts(client)
-        self._announced: set[str] = set()
 
     def ping(self) -> None:
         """Answer when Redis does."""
@@ -81,11 +80,9 @@ class JobStore:
         return Written(job_from_flat(job_id, answer[0]), *answer[1:]) if answer else None
 
     def _announce(self, service: str) -> None:
-        """List the service once per process, before its first job, so that stranded jobs are found (Q7)."""
-        if service not in self._announced:
-            with reaching_redis():
-                self.client.sadd(keys.SERVICES, service)
-            self._announced.add(service)
+        """List the service before each job: a restored store may have lost it (Q7)."""
+        with reaching_redis():
+            self.client.sadd(keys.SERVICES, service)
 
     def move(
         self,

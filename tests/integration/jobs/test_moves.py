@@ -115,3 +115,11 @@ def test_a_draft_without_an_end_has_neither_a_deadline_nor_a_look(platform: Plat
     assert written.job.deadline_ms is None
     assert platform.store.client.zscore(keys.due("after"), job_id) is None
     assert platform.lanes.next("after", 2) == [job.id, job_id]
+
+
+def test_a_store_that_lost_its_list_of_services_has_it_again_with_the_next_job(platform: Platform) -> None:
+    """Q7: each job lists its service. Red before: once a process, so a restored store lost it."""
+    platform.buy()
+    platform.store.client.delete(keys.SERVICES)
+    platform.buy()
+    assert platform.store.service_names() == ["after"]
