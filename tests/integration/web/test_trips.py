@@ -9,14 +9,17 @@ from provider.jobs.store import keys
 from tests.integration.web.conftest import Shop
 
 
-def test_a_queued_call_takes_five_trips(shop: Shop, redis_url: str) -> None:
-    """The earlier claim, the lane, the place, the claim, the record. The first two write nothing."""
+def test_a_queued_call_takes_six_trips(shop: Shop, redis_url: str) -> None:
+    """The earlier claim, the lane, the place, the claim, the list of services, the record.
+
+    The first two write nothing, and the list of services only where it was lost.
+    """
     shop.call()
     with redis.Redis.from_url(redis_url).monitor() as monitor:
         assert shop.call().status_code == 202
         shop.store.ping()
         trips = [line["command"].split()[0] for line in _until_ping(monitor)]
-    assert trips == ["HGETALL", *["EVALSHA"] * 4]
+    assert trips == ["HGETALL", *["EVALSHA"] * 3, "SADD", "EVALSHA"]
 
 
 def test_a_first_start_reads_no_checkpoints(shop: Shop, redis_url: str) -> None:
