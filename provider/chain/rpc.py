@@ -5,6 +5,7 @@ clock needs (its `getHealth` model has none), so the read side is this thin clie
 lacks what was asked for: to take a broken answer for "nothing found" could report a paid job as unpaid.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -122,10 +123,11 @@ class StellarRpc:
 
     def health(self) -> Health:
         """Read which ledgers the RPC knows (`getHealth`)."""
-        result = self.call("getHealth")
+        name = "getHealth"
+        result = self.call(name)
         return Health(
-            int(result["latestLedger"]),
-            int(result["oldestLedger"]),
+            _number(name, result, "latestLedger"),
+            _number(name, result, "oldestLedger"),
             _seconds(result.get("latestLedgerCloseTime")),
             _seconds(result.get("oldestLedgerCloseTime")),
         )
@@ -195,7 +197,12 @@ def result_of(method: str, body: Any) -> dict[str, Any]:
 
 
 def _seconds(value: Any) -> int | None:
-    return None if value in (None, "") else int(value)
+    """Read a close time, which is a number or the text of one."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not re.fullmatch(r"\d{1,15}", str(value)):
+        raise RpcError("getHealth: a close time is no number")
+    return int(value)
 
 
 def _field(method: str, item: Any, name: str) -> Any:

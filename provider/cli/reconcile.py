@@ -42,7 +42,7 @@ def command(
     if not urls:
         raise click.UsageError("no Stellar RPC: give --rpc URL, or set STELLAR_RPC_URLS")
     report = platform.reconciler_by(urls).run(job_id, limit, dry_run)
-    unknown = [] if job_id else _unknown(platform, urls[0])
+    unknown = None if job_id else _unknown(platform, urls[0])
     shown = as_object(report) | {"unknownPayments": unknown}
     click.echo(json.dumps(shown)) if as_json else _show(report, unknown)
     if report.contradictions:
@@ -69,16 +69,16 @@ def _decision(decision: Decision) -> dict[str, Any]:
     return {"job": found.pop("job_id"), **found}
 
 
-def _unknown(platform: Platform, url: str) -> list[str]:
-    """List payments to our account of the last hours that belong to no job here, if the RPC can say."""
+def _unknown(platform: Platform, url: str) -> list[str] | None:
+    """List payments of the last hours that belong to no job here; None if the RPC cannot say."""
     settings = platform.settings
     try:
         return unknown_payments(platform.rpc(url), platform.store, settings.pay_to, settings.asset)
     except (RpcError, LookupError, TypeError, ValueError):
-        return []
+        return None
 
 
-def _show(report: ReconcileReport, unknown: Sequence[str]) -> None:
+def _show(report: ReconcileReport, unknown: Sequence[str] | None) -> None:
     console = Console(highlight=False)
     if report.decisions:
         console.print(_table(report.decisions))

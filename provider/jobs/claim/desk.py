@@ -143,7 +143,8 @@ class ClaimDesk:
     def _check(
         self, service: Service, payload: PaymentPayload, offer: PaymentRequirements, now: LedgerTime | None
     ) -> CheckedPayment:
-        ledger_seconds = now.ledger_seconds if now else self._settings.ledger_seconds
+        usual = self._settings.ledger_seconds
+        ledger_seconds = now.ledger_seconds if now else usual
         margin_seconds = self._settings.settle_margin_seconds
         with self._observed("payment_check"):
             return check_payment(
@@ -151,7 +152,7 @@ class ClaimDesk:
                 [offer],
                 latest_ledger=now.latest_ledger if now else None,
                 ledger_seconds=ledger_seconds,
-                shortest_ledger_seconds=deadlines.shortest_ledger_seconds(ledger_seconds),
+                shortest_ledger_seconds=deadlines.shortest_ledger_seconds(min(ledger_seconds, usual)),
                 needed_seconds=deadlines.needed_seconds(service, margin_seconds, ledger_seconds),
             )
 

@@ -46,29 +46,25 @@ class Audit:
         jobs = [job for jobs in taken.values() for job in jobs] + late
         over = [job for job in jobs if job.charged or job.is_final]
         decisions = {found.job_id: found for found in self._quorum.decide(over, audited=True)}
-        answered: list[Job] = []
-        for service, jobs in taken.items():
-            if passed := self._answered(jobs, decisions):
-                answered += passed
-                self._later.put_off((job.id for job in passed if job.id not in decisions), LATER_SECONDS)
-                self._cursors.confirmed(service, passed[-1].created_at_ms)
-        answered += self._answered_late(late, decisions)
-        pairs = [(job, decisions[job.id]) for job in answered if job.id in decisions]
+        passed = {service: self._answered(jobs, decisions) for service, jobs in taken.items()}
+        answered = [job for jobs in passed.values() for job in jobs]
+        heard = [job for job in late if not self._waits(job, decisions)]
+        pairs = [(job, decisions[job.id]) for job in [*answered, *heard] if job.id in decisions]
         contradictions = [found for job, found in pairs if self._contradicts(job, found)]
+        # Only now are they passed: after a crash the next run finds a contradiction again.
+        put_off = [job for job in answered if job.id not in decisions]
+        put_off += [job for job in late if job not in heard]
+        self._later.put_off((job.id for job in put_off), LATER_SECONDS)
+        self._later.done(job.id for job in heard)
+        for service, jobs in passed.items():
+            if jobs:
+                self._cursors.confirmed(service, jobs[-1].created_at_ms)
         return sum(_agrees(job, found) for job, found in pairs), contradictions
 
-    def _answered_late(self, late: Sequence[Job], decisions: Mapping[str, Decision]) -> list[Job]:
-        """Take those off the list that were answered, or about which nothing more will be known."""
-        now_ms = self._store.now_ms() if late else 0
-
-        def waits(job: Job) -> bool:
-            found = decisions.get(job.id)
-            return found is None or (found.later and now_ms < job.expires_at_ms + MEMORY_MS)
-
-        self._later.put_off((job.id for job in late if waits(job)), LATER_SECONDS)
-        answered = [job for job in late if not waits(job)]
-        self._later.done(job.id for job in answered)
-        return answered
+    def _waits(self, job: Job, decisions: Mapping[str, Decision]) -> bool:
+        """A job that is not over, or about which more will be known, is looked at again."""
+        found = decisions.get(job.id)
+        return found is None or (found.later and self._store.now_ms() < job.expires_at_ms + MEMORY_MS)
 
     def _contradicts(self, job: Job, found: Decision) -> bool:
         """Return whether the chain says the opposite of a record; log and keep it."""

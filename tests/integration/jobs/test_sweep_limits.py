@@ -40,7 +40,6 @@ def test_three_sweeps_at_once_decide_each_job_once(platform: Platform) -> None:
     """§9: safe to run any number of times at once; each decision is one move."""
     for _ in range(5):
         platform.store.client.flushall()
-        platform.store._announced.clear()
         make_late(platform)
         platform.clock.latest_ledger = 1000
         assert not [

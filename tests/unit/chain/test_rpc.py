@@ -99,3 +99,19 @@ def test_a_range_and_a_cursor_are_never_sent_together() -> None:
     rpc.events([], first=3, last=7, cursor="1-2", limit=10)
     assert sent[0] == {"startLedger": 3, "endLedger": 8, "filters": [], "pagination": {"limit": 10}}
     assert sent[1] == {"filters": [], "pagination": {"cursor": "1-2", "limit": 10}}
+
+
+@pytest.mark.parametrize("name", ["latestLedger", "oldestLedger", "latestLedgerCloseTime"])
+@pytest.mark.parametrize("value", [None, [], {}, "soon", True, -5])
+def test_a_malformed_field_is_an_error_of_the_rpc(
+    name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red before: `latestLedger: null` was a TypeError, and failed calls and sweeps (issue 10.7)."""
+    answer = {"latestLedger": 9, "oldestLedger": 1, "latestLedgerCloseTime": "7", name: value}
+    rpc = StellarRpc("http://127.0.0.1:9")
+    monkeypatch.setattr(rpc, "call", lambda _: answer)
+    if (name, value) == ("latestLedgerCloseTime", None):
+        assert rpc.health().latest_close_time is None
+        return
+    with pytest.raises(RpcError):
+        rpc.health()
