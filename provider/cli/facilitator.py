@@ -39,7 +39,10 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     "--asset", "assets", multiple=True, metavar="ID", help="Serve this asset; repeatable. Default: all."
 )
 @click.option(
-    "--open", "is_open", is_flag=True, help="Serve other machines without an API key, --payee alone."
+    "--open",
+    "is_open",
+    is_flag=True,
+    help="Serve other machines without an API key, for --payee and --asset.",
 )
 @click.option("--channels", default=1, show_default=True, help="Accounts that submit, one transaction each.")
 @click.option("--max-fee", default=50_000, show_default=True, help="Most stroops a transaction may cost.")
@@ -72,10 +75,10 @@ def command(
     as a bearer token. Accounts are not created: fund each that --print-accounts names with some XLM.
     """
     api_key = os.environ.get(API_KEY_ENV, "")
-    if not api_key and host not in LOOPBACK and not (is_open and given["payees"]):
+    if not api_key and host not in LOOPBACK and not (is_open and given["payees"] and given["assets"]):
         raise click.UsageError(
             f"on {host} anyone could spend the fees of this account: set {API_KEY_ENV}, "
-            "or give --open and a --payee"
+            "or give --open, a --payee and an --asset"
         )
     config = FacilitatorConfig(secret=_secret(secret_file, secret_env), **given)
     if config.problems():

@@ -56,7 +56,7 @@ def test_a_token_is_no_argument() -> None:
         ] == []
 
 
-@pytest.mark.parametrize("options", [[], ["--open"], ["--payee", Keypair.random().public_key]])
+@pytest.mark.parametrize("options", [[], ["--open"], ["--payee", "G"], ["--open", "--payee", "G"]])
 def test_a_facilitator_without_a_key_serves_this_machine_alone(
     options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
