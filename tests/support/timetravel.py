@@ -1,10 +1,26 @@
-"""Let time pass for what is stored: Redis' clock cannot be set, so every stored time moves into the past."""
+"""Let time pass for what is stored: Redis' clock cannot be set, so every stored time moves into the past.
+
+Processes may be at work meanwhile, so each key is aged at one moment: what is written a step later than it
+was read would give a job its slot back, or a status that it has left.
+"""
 
 from typing import Any
 
 from redis import Redis
 
 from provider.jobs.store import keys
+
+AGE_SCORES = """
+for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  redis.call('ZINCRBY', KEYS[1], -ARGV[1], member)
+end
+"""
+AGE_RECORD = """
+local record = redis.call('HGETALL', KEYS[1])
+for at = 1, #record, 2 do
+  if record[at]:sub(-3) == '_ms' then redis.call('HINCRBY', KEYS[1], record[at], -ARGV[1]) end
+end
+"""
 
 
 def pass_time(client: "Redis", seconds: float) -> None:
@@ -14,19 +30,8 @@ def pass_time(client: "Redis", seconds: float) -> None:
     for service in connection.smembers(keys.SERVICES):
         of_payers = connection.scan_iter(keys.open_jobs(service, "*"))
         kept = [keys.kept(service, charged=charged) for charged in (True, False)]
-        for key in (keys.due(service), keys.slots(service), keys.reserved(service), *kept, *of_payers):
-            _age_scores(connection, key, ms)
-        for job_id, score in connection.zrange(keys.index(service), 0, -1, withscores=True):
-            connection.zadd(keys.index(service), {job_id: int(score) - ms})
-            _age_record(connection, keys.job(job_id), ms)
-
-
-def _age_scores(connection: Any, key: str, ms: int) -> None:
-    for member in connection.zrange(key, 0, -1):
-        connection.zincrby(key, -ms, member)
-
-
-def _age_record(connection: Any, key: str, ms: int) -> None:
-    for name, text in connection.hgetall(key).items():
-        if name.endswith("_ms"):
-            connection.hset(key, name, int(text) - ms)
+        lists = (keys.due(service), keys.slots(service), keys.reserved(service), keys.index(service))
+        for key in (*lists, *kept, *of_payers):
+            connection.eval(AGE_SCORES, 1, key, ms)
+        for job_id in connection.zrange(keys.index(service), 0, -1):
+            connection.eval(AGE_RECORD, 1, keys.job(job_id), ms)
