@@ -1,10 +1,8 @@
 """RabbitMQ is killed and started again while settlements run: settling goes on by itself (C5)."""
 
 import os
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +10,15 @@ import pytest
 
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
-from provider.cli.worker import worker_command
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.services import ChargePolicy, Registry
 from tests.support.facilitator import Answer, settled
 from tests.support.jobs import Platform, running_platform, service
-from tests.support.processes import family, wait_until
+from tests.support.processes import wait_until
 from tests.support.rabbitmq import RabbitServer, running_rabbitmq
 from tests.support.redis_server import RedisServer
+from tests.support.worker_process import running_worker
 
 AT_ONCE = 16
 SETTLE_SECONDS = 1.5
@@ -53,30 +51,6 @@ def slowly(body: dict[str, Any]) -> Answer:
     return settled(body)
 
 
-@contextmanager
-def settler(platform: Platform, log: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run a settle worker; kill it afterwards."""
-    own = {
-        "PAY_TO": platform.settings.pay_to,
-        "PROVIDER_SERVICES": "tests.chaos.busy:registry",
-        "REDIS_URL": platform.redis_url,
-        "BROKER_URL": platform.settings.broker_url,
-        "FACILITATOR_URL": platform.facilitator.url,
-    }
-    command = worker_command(("settle",), ["settle.before"], AT_ONCE)
-    with log.open("ab") as out:
-        process = subprocess.Popen(
-            command, env={**os.environ, **own}, stdout=out, stderr=out, stdin=subprocess.DEVNULL
-        )
-    try:
-        yield process
-    finally:
-        for pid in family(process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        process.wait()
-
-
 def publisher(platform: Platform) -> CeleryDispatcher:
     return CeleryDispatcher(make_app(platform.settings, platform.registry))
 
@@ -105,7 +79,7 @@ def test_settling_goes_on_after_the_broker_crashed(
     thread reads: each waited for an answer that the other one had read.
     """
     wake_ups = publisher(platform)
-    with settler(platform, tmp_path / "settle.log") as process:
+    with running_worker(platform, "settle", tmp_path / "settle.log", concurrency=AT_ONCE) as process:
         for number in range(ROUNDS):
             jobs = [platform.buy("before") for _ in range(2 * AT_ONCE)]
             enough = platform.facilitator.calls("/settle") + AT_ONCE

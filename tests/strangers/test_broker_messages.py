@@ -7,10 +7,8 @@ counted; a shared broker that was full, or was made a replica, ended workers wit
 import base64
 import json
 import os
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +18,13 @@ from redis import Redis
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
 from provider.broker.queues import HANDLE_JOB, SETTLE_JOB
-from provider.cli.worker import worker_command, worker_environment
 from provider.jobs.model.job import Job
 from provider.jobs.model.status import Status
 from provider.services import ChargePolicy, Registry
 from tests.support.jobs import Platform, running_platform, service
-from tests.support.processes import family, wait_until
+from tests.support.processes import wait_until
 from tests.support.redis_server import RedisServer, running_redis
+from tests.support.worker_process import running_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -45,29 +43,6 @@ def platform(redis_url: str, broker: RedisServer) -> Iterator[Platform]:
         platform.registry = Registry()
         platform.registry.add(service("before", charge=ChargePolicy.UPFRONT))
         yield platform
-
-
-@contextmanager
-def worker(platform: Platform, kind: str, log: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    own = {
-        "PAY_TO": platform.settings.pay_to,
-        "PROVIDER_SERVICES": "tests.chaos.busy:registry",
-        "REDIS_URL": platform.redis_url,
-        "BROKER_URL": platform.settings.broker_url,
-        "FACILITATOR_URL": platform.facilitator.url,
-        "CHAOS_NOTES": str(log.parent),
-        **worker_environment((kind,)),
-    }
-    with log.open("ab") as out:
-        command = worker_command((kind,), [QUEUES[kind]], 1)
-        process = subprocess.Popen(command, env={**os.environ, **own}, stdout=out, stderr=out)
-    try:
-        yield process
-    finally:
-        for pid in family(process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        process.wait()
 
 
 def envelope(queue: str, task: Any, job_id: str, body: Any = None, **headers: Any) -> str:
@@ -118,7 +93,7 @@ def test_no_message_ends_a_worker_or_its_work(
     job = platform.buy("before")
     if kind == "handle":
         platform.settler.settle(job.id)
-    with worker(platform, kind, tmp_path / "log") as process, Redis.from_url(broker.url) as client:
+    with running_worker(platform, kind, tmp_path / "log") as process, Redis.from_url(broker.url) as client:
         for message in forged(QUEUES[kind], task, job.id):
             client.lpush(f"wake:{QUEUES[kind]}", message.encode("utf-8", "surrogateescape"))
         assert wait_until(lambda: client.llen(f"wake:{QUEUES[kind]}") == 0, 30)
@@ -133,7 +108,10 @@ def test_no_message_ends_a_worker_or_its_work(
 
 def test_a_full_broker_ends_no_worker(platform: Platform, broker: RedisServer, tmp_path: Path) -> None:
     """Nor does one that was made a replica: the worker goes on when it takes commands again."""
-    with worker(platform, "settle", tmp_path / "log") as process, Redis.from_url(broker.url) as client:
+    with (
+        running_worker(platform, "settle", tmp_path / "log") as process,
+        Redis.from_url(broker.url) as client,
+    ):
         served(platform)
         for spoil, mend in ((full, empty), (demote, promote)):
             spoil(client)

@@ -1,10 +1,6 @@
 """A facilitator answers when its caller has given up (issue 9.7, standard §8)."""
 
-import os
-import signal
-import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +8,13 @@ import pytest
 
 from provider.broker.app import make_app
 from provider.broker.dispatcher import CeleryDispatcher
-from provider.cli.worker import worker_command
 from provider.jobs.model.status import Status
 from provider.payments.facilitator import FacilitatorClient
 from provider.services import ChargePolicy, Registry
 from tests.support.facilitator import Answer, settled
 from tests.support.jobs import Platform, running_platform, service
-from tests.support.processes import family, wait_until
+from tests.support.processes import wait_until
+from tests.support.worker_process import running_worker
 
 REFUSED = {"success": False, "transaction": "", "errorReason": "insufficient_funds"}
 
@@ -78,26 +74,14 @@ def test_what_the_chain_decided_meanwhile_stands(impatient: Platform) -> None:
 @pytest.mark.slow
 def test_a_worker_that_listens_stops_when_it_is_told_to(redis_url: str, tmp_path: Path) -> None:
     """SIGTERM: what it would have heard the chain decides."""
-    with running_platform(redis_url) as platform, (tmp_path / "log").open("wb") as log:
+    with running_platform(redis_url) as platform:
         platform.registry = Registry()
         platform.registry.add(service("before", charge=ChargePolicy.UPFRONT))
         platform.facilitator.settle = lambda _: (time.sleep(60), (200, REFUSED))[1]
-        own = {
-            "PAY_TO": platform.settings.pay_to,
-            "PROVIDER_SERVICES": "tests.chaos.busy:registry",
-            "REDIS_URL": redis_url,
-            "FACILITATOR_URL": platform.facilitator.url,
-            "SETTLE_TIMEOUT_SECONDS": "1",
-        }
-        command = worker_command(("settle",), ["settle.before"], 2)
-        process = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log)
-        try:
+        log, patience = tmp_path / "log", {"SETTLE_TIMEOUT_SECONDS": "1"}
+        with running_worker(platform, "settle", log, concurrency=2, **patience) as process:
             job = platform.buy("before")
             CeleryDispatcher(make_app(platform.settings, platform.registry)).settle(job.id)
             assert wait_until(lambda: platform.job(job).status is Status.PAYMENT_UNCERTAIN, 30)
             process.terminate()
             assert process.wait(15) == 0
-        finally:
-            for pid in family(process.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
