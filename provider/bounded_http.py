@@ -135,12 +135,6 @@ def new_session(headers: Mapping[str, str], *, kept_connections: int = 1) -> req
     return session
 
 
-def without_password(url: str) -> str:
-    """Return a URL as logs and operators may see it: without user, password and query."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-
-
 def mask_urls(text: str) -> str:
     """Return a text of others as logs may have it: its URLs without user, password and query."""
     return _URL.sub(lambda found: f"{found[1]}{found[2]}", text)

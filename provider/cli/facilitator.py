@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from provider.cli._secrets import read_secret
 from provider.errors import ConfigurationError, RpcError
 from provider.facilitator.config import FacilitatorConfig
 from provider.facilitator.doctor import check_accounts
@@ -80,7 +81,7 @@ def command(
             f"on {host} anyone could spend the fees of this account: set {API_KEY_ENV}, "
             "or give --open, a --payee and an --asset"
         )
-    config = FacilitatorConfig(secret=_secret(secret_file, secret_env), **given)
+    config = FacilitatorConfig(secret=read_secret(secret_file, secret_env, "--secret-file"), **given)
     if config.problems():
         raise ConfigurationError(config.problems())
     addresses = [keypair.public_key for keypair in config.keypairs()]
@@ -93,13 +94,6 @@ def command(
         click.echo(f"facilitator ready: http://{host}:{port} {config.network} {' '.join(addresses)}")
 
     serve(config, host, port, api_key=api_key, when_ready=print_ready)
-
-
-def _secret(file: Path | None, variable: str) -> str:
-    secret = file.read_text(encoding="utf-8").strip() if file else os.environ.get(variable, "").strip()
-    if not secret:
-        raise click.UsageError(f"No secret: give --secret-file, or set {variable}.")
-    return secret
 
 
 def _check(config: FacilitatorConfig) -> None:

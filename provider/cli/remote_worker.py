@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from provider.cli._secrets import read_secret
 from provider.logs import configure_logging
 from provider.remote_worker.gateway_client import GatewayClient
 from provider.remote_worker.worker import Worker
@@ -40,11 +41,7 @@ def command(
     status 75 is a transient failure, 65 a deterministic one; others fail the job, unless the service declares
     otherwise.
     """
-    token = (
-        token_file.read_text(encoding="utf-8").strip() if token_file else os.environ.get(TOKEN_VARIABLE, "")
-    )
-    if not token:
-        raise click.UsageError(f"no token: set {TOKEN_VARIABLE}, or give --token-file")
+    token = read_secret(token_file, TOKEN_VARIABLE, "--token-file")
     arguments = shlex.split(program)
     if not arguments:
         raise click.UsageError("--exec names no command")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from provider import errors, strict_json
-from provider.bounded_http import mask_urls, new_session, without_password
+from provider.bounded_http import mask_urls, new_session
 from provider.payments import reasons, transport
 from provider.payments.kept import KeptConnections
 from provider.payments.models import X402_VERSION, PaymentPayload, PaymentRequirements, VerifyResponse
@@ -27,6 +27,17 @@ REASON = "facilitator_reason"
 MOST_LOGGED_CHARS = 1000
 
 log = structlog.get_logger()
+
+
+@contextmanager
+def observed(observer: Observer | None, name: str) -> Iterator[None]:
+    """Have an observer note how long a step took, however it ended."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if observer is not None:
+            observer(name, time.monotonic() - began)
 
 
 class FacilitatorClient:
@@ -61,7 +72,7 @@ class FacilitatorClient:
         Raises:
             errors.FacilitatorUnreachable: no usable answer.
         """
-        with self._observed("supported"):
+        with observed(self._observer, "supported"):
             answer = self._repeatable("GET", "/supported", b"")
         if answer.status != 200 or answer.body is None or not isinstance(answer.body.get("kinds"), list):
             raise self._unusable("/supported", answer)
@@ -73,7 +84,7 @@ class FacilitatorClient:
         Raises:
             errors.FacilitatorUnreachable: no usable answer; nothing happened, so asking again is harmless.
         """
-        with self._observed("verify"):
+        with observed(self._observer, "verify"):
             answer = self._repeatable("POST", "/verify", _body(payload, requirements))
         return self._verdict(answer)
 
@@ -93,7 +104,7 @@ class FacilitatorClient:
         """
         body = _body(payload, requirements)
         with (
-            self._observed("settle"),
+            observed(self._observer, "settle"),
             new_session({**self._headers, "Connection": "close"}) as session,
         ):
             seconds = seconds or self.settle_timeout_seconds
@@ -134,18 +145,9 @@ class FacilitatorClient:
     def _unusable(self, path: str, answer: FacilitatorAnswer, why: str = "") -> errors.FacilitatorUnreachable:
         """Name facilitator and answer to operators; buyers read the fixed text of the error."""
         return errors.FacilitatorUnreachable(
-            f"{without_password(self.url)}{path} gave no usable answer: {why or _described(answer)}.",
+            f"{mask_urls(self.url)}{path} gave no usable answer: {why or _described(answer)}.",
             answer.retry_after_seconds,
         )
-
-    @contextmanager
-    def _observed(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            if self._observer is not None:
-                self._observer(name, time.monotonic() - began)
 
 
 def _body(payload: PaymentPayload, requirements: PaymentRequirements) -> bytes:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
+from provider.errors import InvalidInput
+
 _MAX_TEXT = 200
 
 
@@ -18,6 +20,12 @@ class FieldProblem:
 
     def __str__(self) -> str:
         return f"{self.field or 'the whole value'} {self.message}"
+
+
+def refuse_input(problems: Sequence[FieldProblem]) -> None:
+    """Raise InvalidInput naming each field, if there is any problem."""
+    if problems:
+        raise InvalidInput(fields=[{"field": one.field, "message": one.message} for one in problems])
 
 
 _MESSAGES = {

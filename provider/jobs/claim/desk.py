@@ -6,14 +6,12 @@ that matters: until then nothing was promised and nothing was sent.
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from provider.chain.clock import LedgerClock, LedgerTime
 from provider.chain.past import PastPayments
-from provider.errors import IdentifierMismatch, InvalidInput, PaymentLooksUsed, PaymentRejected
+from provider.errors import IdentifierMismatch, PaymentLooksUsed, PaymentRejected
 from provider.jobs.claim.paid_call import UNKNOWN, Caller, PaidCall, draft_of
 from provider.jobs.claim.replay import Replays, Value
 from provider.jobs.claim.used import refuse_used
@@ -27,10 +25,11 @@ from provider.jobs.store.claims import ClaimKeys
 from provider.jobs.store.jobs import JobStore
 from provider.jobs.store.lanes import Lanes
 from provider.jobs.store.payers import Admission
-from provider.payments.facilitator import FacilitatorClient, Observer
+from provider.payments.facilitator import FacilitatorClient, Observer, observed
 from provider.payments.models import CheckedPayment, PaymentPayload, PaymentRequirements
 from provider.payments.stellar.check import check_payment
 from provider.services import Service
+from provider.services.problems import refuse_input
 from provider.settings import Settings
 
 
@@ -146,7 +145,7 @@ class ClaimDesk:
         usual = self._settings.ledger_seconds
         ledger_seconds = now.ledger_seconds if now else usual
         margin_seconds = self._settings.settle_margin_seconds
-        with self._observed("payment_check"):
+        with observed(self._observer, "payment_check"):
             return check_payment(
                 payload,
                 [offer],
@@ -157,20 +156,9 @@ class ClaimDesk:
             )
 
     def _validate(self, service: Service, value: dict[str, Any]) -> None:
-        with self._observed("input_check"):
+        with observed(self._observer, "input_check"):
             problems = service.validate_input(value)
-        if problems:
-            raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
-
-    @contextmanager
-    def _observed(self, name: str) -> Iterator[None]:
-        """Have the time of a check noted, however it ends: a stranger may ask for any number of them."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            if self._observer is not None:
-                self._observer(name, time.perf_counter() - began)
+        refuse_input(problems)
 
     def _window(
         self, service: Service, checked: CheckedPayment, now: LedgerTime | None, read_at: float

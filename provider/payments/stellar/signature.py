@@ -7,9 +7,8 @@ keys are signers of the account, and weigh enough, only the ledger knows.
 
 import hashlib
 import struct
-from contextlib import suppress
 
-from stellar_sdk import Keypair, xdr
+from stellar_sdk import Keypair, StrKey, xdr
 from stellar_sdk.exceptions import BadSignatureError
 
 from provider.errors import PaymentRejected
@@ -54,31 +53,30 @@ def signing_keys(authorization: Authorization, network: str) -> list[str]:
     """
     message = preimage_hash(authorization, network)
     keys, signatures = _byte_strings(xdr.SCVal.from_xdr_bytes(authorization.raw_signature))
-    return [key.public_key for key in keys if any(_fits(key, signature, message) for signature in signatures)]
+    return [
+        StrKey.encode_ed25519_public_key(key)
+        for key in keys
+        if any(_fits(key, signature, message) for signature in signatures)
+    ]
 
 
-def _byte_strings(value: xdr.SCVal) -> tuple[list[Keypair], list[bytes]]:
+def _byte_strings(value: xdr.SCVal) -> tuple[list[bytes], list[bytes]]:
     """Collect what may be public keys and what may be signatures, the first few of each."""
-    keys: list[Keypair] = []
-    signatures: list[bytes] = []
+    found: dict[int, list[bytes]] = {_KEY_BYTES: [], _SIGNATURE_BYTES: []}
     left = [value]
     while left:
         item = left.pop()
         left += item.vec.sc_vec if item.vec is not None else []
         for entry in item.map.sc_map if item.map is not None else []:
             left += [entry.key, entry.val]
-        raw = item.bytes.sc_bytes if item.bytes is not None else b""
-        if len(raw) == _SIGNATURE_BYTES:
-            signatures.append(raw)
-        elif len(raw) == _KEY_BYTES:
-            with suppress(ValueError):
-                keys.append(Keypair.from_raw_ed25519_public_key(raw))
-    return keys[:_MAX_WALLET_KEYS], signatures[:_MAX_WALLET_KEYS]
+        if item.bytes is not None and len(raw := item.bytes.sc_bytes) in found:
+            found[len(raw)].append(raw)
+    return found[_KEY_BYTES][:_MAX_WALLET_KEYS], found[_SIGNATURE_BYTES][:_MAX_WALLET_KEYS]
 
 
-def _fits(key: Keypair, signature: bytes, message: bytes) -> bool:
+def _fits(key: bytes, signature: bytes, message: bytes) -> bool:
     try:
-        key.verify(message, signature)
+        Keypair.from_raw_ed25519_public_key(key).verify(message, signature)
     except (BadSignatureError, ValueError):
         return False
     return True
@@ -98,11 +96,8 @@ def preimage_hash(authorization: Authorization, network: str) -> bytes:
 
 
 def _own_key_signed(own_key: bytes, signatures: list[tuple[bytes, bytes]], message: bytes) -> bool:
-    for key, signature in signatures:
-        try:
-            Keypair.from_raw_ed25519_public_key(key).verify(message, signature)
-        except (BadSignatureError, ValueError):
-            raise _refused("A signature does not fit what it is for.") from None
+    if not all(_fits(key, signature, message) for key, signature in signatures):
+        raise _refused("A signature does not fit what it is for.")
     return own_key in [key for key, _ in signatures]
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from flask import request
 
 from provider import strict_json
-from provider.errors import InvalidBody, InvalidInput, PaymentRejected, ProviderError
+from provider.errors import InvalidBody, PaymentRejected, ProviderError
 from provider.payments.headers import PAYMENT_SIGNATURE, read_payment
 from provider.payments.schemas import dump_requirements
 from provider.services import Service
+from provider.services.problems import refuse_input
 from provider.services.schema import CompiledSchema
 from provider.web.calls import buy
 from provider.web.held import hold, is_final
@@ -126,9 +127,7 @@ def _read(arguments: dict[str, Any], service: Service) -> dict[str, Any]:
 
 
 def _free(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    problems = CompiledSchema(_free_schema(name)).problems(arguments)
-    if problems:
-        raise InvalidInput(fields=[{"field": p.field, "message": p.message} for p in problems])
+    refuse_input(CompiledSchema(_free_schema(name)).problems(arguments))
     if name == "job_status":
         return job_result(_held(parts().views.get(arguments["id"]), arguments.get("wait", 0)))
     forfeit = arguments.get("forfeit", False)
