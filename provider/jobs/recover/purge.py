@@ -25,10 +25,11 @@ class Purge:
         """Delete jobs in these final statuses; returns how many of each service."""
         if not_final := set(statuses) - FINAL:
             raise ValueError(f"jobs that are {', '.join(sorted(not_final))} are not deleted")
-        deleted: Counter[str] = Counter()
+        deleted, now_ms = Counter[str](), self._store.now_ms()
         for service in services:
             for job in self._finished(service, statuses):
-                if self._may_go(job, finished_before_ms):
+                over = job.is_final and (job.finished_at_ms or 0) < finished_before_ms
+                if over and job.expires_at_ms <= now_ms:
                     self._claims.outlive(job.terms.claim, until_ms=job.expires_at_ms)
                     deleted[service] += self._store.forget(job)
         return deleted
@@ -37,7 +38,3 @@ class Purge:
         ids = JobIndex(self._store).ids(service, statuses)
         while batch := list(islice(ids, BATCH)):
             yield from self._store.get_many(batch)
-
-    def _may_go(self, job: Job, before_ms: int) -> bool:
-        over = job.is_final and (job.finished_at_ms or 0) < before_ms
-        return over and job.expires_at_ms <= self._store.now_ms()

@@ -94,21 +94,21 @@ class Sweep:
         """Sweep every service that ever had a job."""
         report, began = SweepReport(), time.monotonic()
         ledger = self._clock.read()
+        looked: dict[str, Now] = {}
         for name in self._store.service_names():
             service = self._service(name)
-            now = Now(self._store.now_ms(name), ledger.latest_ledger if ledger else None)
+            looked[name] = now = Now(self._store.now_ms(name), ledger.latest_ledger if ledger else None)
             self._look(name, service, now, report)
             self._give_up_claims(service, now, report)
             self._wake(name, service, report)
-        for name in self._store.service_names():
-            self._forget_old(name, ledger.latest_ledger if ledger else None, report)
+        for name, now in looked.items():
+            self._forget_old(name, now, report)
         self._note(report, time.monotonic() - began)
         log.info(SWEPT, actions=dict(report.actions), woken=report.woken, stranded=report.stranded)
         return report
 
-    def _forget_old(self, name: str, latest_ledger: int | None, report: SweepReport) -> None:
+    def _forget_old(self, name: str, now: Now, report: SweepReport) -> None:
         """Delete what is past its retention, after all recovery and within a budget of its own (J15)."""
-        now = Now(self._store.now_ms(name), latest_ledger)
         found = self._store.past_retention(name, now.ms, limit=MOST_FORGOTTEN)
         jobs = self._store.get_many(found)
         ripe = [job for job in jobs if self._is_past_retention(job, now)]

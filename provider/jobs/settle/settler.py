@@ -83,14 +83,9 @@ class Settler:
 
     def _attempt(self, job: Job, settler: str) -> None:
         """Make the call. No answer in time is recorded as uncertain; one that comes later counts as it is."""
-        began, client = time.monotonic(), self._facilitator
-        answer = LateAnswer(
-            lambda seconds: self._ask(job, seconds),
-            in_time=client.settle_timeout_seconds,
-            at_most=min(
-                MOST_LISTENING_SECONDS, job.terms.max_timeout_seconds + client.settle_timeout_seconds
-            ),
-        )
+        began, in_time = time.monotonic(), self._facilitator.settle_timeout_seconds
+        at_most = min(MOST_LISTENING_SECONDS, job.terms.max_timeout_seconds + in_time)
+        answer = LateAnswer(lambda seconds: self._ask(job, seconds), in_time=in_time, at_most=at_most)
 
         def record(outcome: SettleOutcome) -> None:
             self._until_stored(job.id, settler, outcome)
@@ -141,12 +136,12 @@ class Settler:
 
     def _record_settled(self, job_id: str, outcome: SettleOutcome) -> None:
         """Believe the facilitator, unless its transaction paid another job: then the chain decides."""
-        transaction, seconds = outcome.transaction or "", self._settings.retention_seconds
-        if not self._claims.bind_receipt(transaction, job_id, seconds=seconds):
+        transaction = outcome.transaction or ""
+        if not self._bind_receipt(job_id, transaction):
             log.error(NOT_ITS_RECEIPT, job_id=job_id, transaction=transaction)
             uncertain = SettleOutcome(SettleKind.UNCERTAIN, transaction=transaction, reason=NOT_ITS_RECEIPT)
             self.record_uncertain(job_id, uncertain)
-        elif not self.record_paid(job_id, transaction):
+        elif not self._record_paid(job_id, transaction):
             self._wake(job_id)
 
     def _wake(self, job_id: str) -> None:
@@ -166,7 +161,13 @@ class Settler:
         Without the output that it paid for a job stays uncertain, with the transaction: no success without
         an output, and a paid job is never reported as unpaid (§10, 6).
         """
-        self._claims.bind_receipt(transaction, job_id, seconds=self._settings.retention_seconds)
+        self._bind_receipt(job_id, transaction)
+        return self._record_paid(job_id, transaction, ledger)
+
+    def _bind_receipt(self, job_id: str, transaction: str) -> bool:
+        return self._claims.bind_receipt(transaction, job_id, seconds=self._settings.retention_seconds)
+
+    def _record_paid(self, job_id: str, transaction: str, ledger: int | None = None) -> bool:
         while job := self._undecided(job_id):
             if job.lacks_output:
                 log.error(OUTPUT_MISSING, job_id=job_id, transaction=transaction)

@@ -95,7 +95,10 @@ class ClaimKeys:
     def receipts(self, transactions: Sequence[str]) -> list[str | None]:
         """Name the job that each transaction paid; None for one that is the receipt of no job here."""
         with reaching_redis():
-            return [self._store.client.get(keys.receipt(one)) for one in transactions]  # type: ignore[misc]
+            pipe = self._store.client.pipeline(transaction=False)
+            for transaction in transactions:
+                pipe.get(keys.receipt(transaction))
+            return list(pipe.execute())
 
     def abandon(self, digest: str, job_id: str, *, seconds: float) -> bool:
         """Let the claim of a job that was never written end in some seconds; False if it is not its."""

@@ -8,6 +8,7 @@ from provider import strict_json
 from provider.jobs.model.job import Job
 from provider.jobs.model.job_id import service_of
 from provider.jobs.store import keys
+from provider.jobs.store.batch_reads import by_service
 from provider.jobs.store.client import reaching_redis
 from provider.jobs.store.jobs import JobStore
 
@@ -53,8 +54,13 @@ class Contradictions:
         return sorted(found, key=lambda one: one.found_at_ms)
 
     def count(self) -> int:
-        """Count all of them."""
-        return len(self.list())
+        """Count all of them; asked at each scrape of the metrics."""
+        services = self._store.service_names()
+        with reaching_redis():
+            pipe = self._store.client.pipeline(transaction=False)
+            for service in services:
+                pipe.hlen(keys.contradicted(service))
+            return sum(pipe.execute())
 
     def settle(self, job_id: str) -> bool:
         """Take one off the list, once the operator has made good what it says; False when it is not on it."""
@@ -69,9 +75,9 @@ class AuditLater:
 
     def put_off(self, job_ids: Iterable[str], seconds: float) -> None:
         """Look at jobs again in some seconds."""
-        at = self._store.now_ms() + seconds * 1000
-        if due := [part for job_id in job_ids for part in (at, job_id)]:
-            self._store.write("ZADD", keys.AUDIT_LATER, *due)
+        if ids := list(job_ids):
+            at = self._store.now_ms() + seconds * 1000
+            self._store.write("ZADD", keys.AUDIT_LATER, *(part for job_id in ids for part in (at, job_id)))
 
     def due(self, limit: int) -> list[Job]:
         """Take the next jobs; those that are gone are dropped."""
@@ -79,7 +85,7 @@ class AuditLater:
             ids: list[str] = self._store.client.zrange(
                 keys.AUDIT_LATER, "-inf", self._store.now_ms(), byscore=True, offset=0, num=limit
             )  # type: ignore[assignment]
-        jobs = [job for job_id in ids for job in self._store.get_many([job_id])]
+        jobs = [job for group in by_service(ids).values() for job in self._store.get_many(group)]
         self.done(set(ids) - {job.id for job in jobs})
         return jobs
 

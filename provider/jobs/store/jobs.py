@@ -239,13 +239,13 @@ class JobStore:
 
     def past_retention(self, service: str, now_ms: int, *, limit: int) -> list[str]:
         """Name finished jobs whose retention is over by the settings of now, up to `limit` of each kind."""
-        found: list[str] = []
-        for charged in (True, False):
-            until_ms = now_ms - int(self.retention_seconds(charged=charged) * 1000)
-            with reaching_redis():
+        with reaching_redis():
+            pipe = node_of(self.client, keys.kept(service)).pipeline(transaction=False)
+            for charged in (True, False):
+                until_ms = now_ms - int(self.retention_seconds(charged=charged) * 1000)
                 key = keys.kept(service, charged=charged)
-                found += self.client.zrange(key, "-inf", until_ms, byscore=True, offset=0, num=limit)  # type: ignore[arg-type]
-        return found
+                pipe.zrange(key, "-inf", until_ms, byscore=True, offset=0, num=limit)
+            return [job_id for found in pipe.execute() for job_id in found]
 
     def keep_longer(
         self, service: str, job_ids: Sequence[str], seconds: float, *, drop: Sequence[str] = ()
