@@ -69,6 +69,19 @@ def test_a_facilitator_without_a_key_serves_this_machine_alone(
     assert (done.exit_code, "FACILITATOR_API_KEY" in done.output) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("key", "options"), [("secret", []), ("", ["--open", "--payee", "G", "--asset", "C"])]
+)
+def test_a_facilitator_serves_others_when_it_is_told(
+    key: str, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard against strangers is not in the way of its owner."""
+    monkeypatch.setenv("FACILITATOR_API_KEY", key)
+    monkeypatch.setenv("FACILITATOR_SECRET", Keypair.random().secret)
+    given = ["--rpc", "http://127.0.0.1:9", "--host", "0.0.0.0", "--print-accounts"]
+    assert CliRunner().invoke(main, ["facilitator", *given, *options]).exit_code == 0
+
+
 @pytest.mark.parametrize("limit", ["payees", "assets"])
 def test_a_facilitator_serves_those_it_was_told(limit: str) -> None:
     """Red before: fees could be spent for others."""
@@ -80,3 +93,6 @@ def test_a_facilitator_serves_those_it_was_told(limit: str) -> None:
         assert (refused["isValid"], refused["invalidReason"]) == (False, "invalid_payment_requirements")
         assert not net.settle(net.payment())["success"]
         assert net.received == 0
+        net.facilitator.stop()
+        net.start_facilitator(payees=(net.seller.public_key,), assets=(net.state.config.token.contract,))
+        assert net.settle(net.payment())["success"]
